@@ -103,6 +103,61 @@ static void recorded_rules_have_the_bits_of_the_cpu(void **state)
     }
 }
 
+/* Laws that drift, in functions of all kinds, whose windows end for all reasons.
+ */
+static const char *const drifting[] = {
+    "species: {A: 40, B: 3, C: 0}\nparameters: {k: 2}\n"
+    "rules: {wave: 1 + sin(3*time), slow: wave*A/(10 + A), day: \"rem(time, 2) < 1\"}\n"
+    "reactions:\n"
+    "  a: 0 -> A @ 10*wave\n  b: A -> B @ k*slow\n  c: B -> C @ 0.3*day*B\n"
+    "  d: C -> 0 @ 0.2\n  e: A + B -> C @ 0.01*A*B*exp(-time/3)\n"
+    "  f: 0 -> B @ abs(cos(time))\n"
+    "  g: 2 A -> B @ 0.001*time*A*(A - 1)\n  h: C -> A @ C*min(time, 3)/10\n"
+    "  i: B -> A @ 0.1\n  j: 0 -> C @ A/(1 + time)\n",
+    "species: {A: 30, B: 0}\nreactions:\n"
+    "  a: A -> B @ A*exp(1/(100 - time))/abs(sec(time/400))\n"
+    "  b: B -> A @ B^1.5*(0.3 + 0.2*sin(time)^2)/(1 + B)\n"
+    "  c: B -> A @ max(0.1, cos(time))*min(B, 2 + time)\n",
+    "species: {A: 5}\nreactions:\n  a: 0 -> A @ 3*(1 + sin(40*time))\n",
+};
+
+static void check_that_none_runs_again(saltus_model *m, const char *name, const char *method,
+                                       const char *layout, int64_t n);
+
+static void laws_that_drift_have_registers(void **state)
+{
+    char name[40], text[1000] = "species: {A: 0}\nreactions:\n";
+    (void)state;
+    need_gpu("cuda");
+    for (size_t i = 0; i < sizeof drifting / sizeof *drifting; ++i) {
+        saltus_model *m = bits_parse(drifting[i]);
+        (void)snprintf(name, sizeof name, "drifting %d", (int)i);
+        check_bits(m, name, REGISTERS, 200);
+        check_that_none_runs_again(m, name, "direct", "registers", 200);
+        saltus_model_destroy(m);
+    }
+    for (int i = 0; i < 17; ++i) { /* as many as fit, and one more */
+        const size_t at = strlen(text);
+        (void)snprintf(text + at, sizeof text - at, "  r%d: 0 -> A @ %s\n", i,
+                       i == 3 || i == 12 ? "1 + sin(time)" : "1");
+        if (i >= 15) {
+            saltus_model *m = bits_parse(text);
+            check_bits(m, "many that drift", i == 15 ? REGISTERS : 0, 100);
+            saltus_model_destroy(m);
+        }
+    }
+    /* a choice that 32 bits do not decide, as in test_same_bits.c */
+    saltus_model *m =
+        bits_parse("species: {A: 0, B: 0, C: 0}\nreactions:\n  a: 0 -> A @ 1 + 0*time\n"
+                   "  b: 0 -> B @ 1\n  c: 0 -> C @ 1\n");
+    const saltus_plan_options plan = bits_plan("direct", "philox", "registers", 0);
+    const double times[] = {100, 400};
+    const int64_t first = 5482548 - 20;
+    assert_int_equal(bits_hash_plan(m, "cuda", &plan, first, 64, times, 2),
+                     bits_hash(m, "cpu:generic", "scalar", 1, first, 64, times, 2));
+    saltus_model_destroy(m);
+}
+
 /* They fit layout global alone. Samples lie in the middle of windows, launches end there. */
 static void laws_that_drift_have_the_bits_of_the_cpu(void **state)
 {
@@ -617,6 +672,7 @@ int main(void)
         cmocka_unit_test(random_networks_have_the_bits_of_the_cpu),
         cmocka_unit_test(recorded_rules_have_the_bits_of_the_cpu),
         cmocka_unit_test(laws_that_drift_have_the_bits_of_the_cpu),
+        cmocka_unit_test(laws_that_drift_have_registers),
         cmocka_unit_test(leaps_have_the_bits_of_the_cpu),
         cmocka_unit_test(large_leaps_have_the_bits_of_the_cpu),
         cmocka_unit_test(generators_have_the_bits_of_the_cpu),

@@ -18,6 +18,10 @@ static const char mixed[] = "species: {A: 40, B: 30, C: 0}\nparameters: {k: 2, m
                             "reactions:\n  in: 0 -> A @ 10*k\n  pair: 2 A -> B @ m\n"
                             "  triple: 2 A + B -> C + A @ n\n  out: A -> 0 @ 0.3\n"
                             "  split: C -> 2 B @ k\n  gone: B -> 0 @ 0.1*k\n";
+static const char drifting[] =
+    "species: {X: 5, Y: 0}\nparameters: {k: 20, w: 1}\nreactions:\n"
+    "  make: 0 -> X @ k*(1 + sin(w*time))\n  turn: X -> Y @ X*(1 + cos(time))/(1 + k)\n"
+    "  fall: Y -> 0 @ 0.5\n";
 static const char hill[] =
     "species: {X: 50, Y: 20}\nparameters: {k: 5, K: 30, h: 2, d: 0.1}\nreactions:\n"
     "  make: 0 -> X @ k * K^h / (K^h + Y^h) + 1\n  turn: X -> Y @ d\n  decay: Y -> 0 @ d\n";
@@ -365,6 +369,14 @@ static void laws_events_and_leaps(void **state)
          SALTUS_RECORD_STATS,
          false,
          NULL},
+        {drifting,
+         {"k=lin:1:30:3", "w=list:1,3", "X=list:5,50"},
+         "registers",
+         NULL,
+         12,
+         SALTUS_RECORD_ALL,
+         false,
+         NULL},
         {mixed, {"k=lin:1:30:3"}, "global", "tau", 12, SALTUS_RECORD_ALL, false, NULL},
         {mixed, {"k=lin:1:30:3"}, "shared", "tau", 12, SALTUS_RECORD_STATS, false, NULL},
         {mixed, {"k=lin:1:30:3"}, "phases", "tau", 3, SALTUS_RECORD_FINAL, false, NULL},
@@ -489,6 +501,7 @@ static void the_cpu_takes_many_points_at_once(void **state)
          .vary = {"p=list:1,1.5,2", "A=lin:10:36:27"},
          .record = SALTUS_RECORD_STATS},
         {.model = power, .vary = {"p=list:1,2", "A=lin:10:90:81"}, .record = SALTUS_RECORD_STATS},
+        {.model = drifting, .vary = {"k=lin:1:30:27", "w=list:1,3,7"}, .record = SALTUS_RECORD_ALL},
         {.model = observed, .vary = {"c=list:1,2,4", "k=lin:0.1:1:27"}, .columns = "A,[A]"},
         {.model = observed,
          .vary = {"A=lin:0:80:81"},
@@ -497,7 +510,7 @@ static void the_cpu_takes_many_points_at_once(void **state)
         {.model = many, .vary = {"B=list:0,4e15", "k=lin:1:2:81"}, .record = SALTUS_RECORD_STATS},
         {.model = "dimer-decay-x12.yaml", .vary = {"S1_3=lin:1:9:9", "c4=lin:0.1:0.9:9"}},
         {.model = mixed, .vary = {"k=lin:0.5:2:81"}, .method = "tau"}};
-    static const int64_t n_points[] = {81, 90, 81, 81, 162, 81, 81, 162, 81, 81};
+    static const int64_t n_points[] = {81, 90, 81, 81, 162, 81, 81, 81, 162, 81, 81};
     (void)state;
     for (size_t i = 0; i < sizeof records / sizeof *records; ++i) {
         for (size_t r = 0; r < sizeof runs / sizeof *runs; ++r) {

@@ -9,6 +9,10 @@
 
 #include "kernel/base/program.h"
 
+#if SALTUS_LANES == 1
+#error "intervals.h is for one lane"
+#endif
+
 /** Ends of an interval in each lane, as saltus_interval has them. */
 typedef struct saltus_spans {
     saltus_f64 lo, hi;

@@ -498,13 +498,26 @@ SALTUS_FN saltus_interval saltus_interval_max(saltus_interval a, saltus_interval
 #define SALTUS_INTERVAL_ACOTH(a, b, c) saltus_interval_outside(SALTUS_OP_ACOTH, a, 0)
 /* clang-format on */
 
+/* Whether operands are numbers other than 0. */
+SALTUS_FN int saltus_interval_are_numbers(saltus_interval a, saltus_interval b, saltus_interval c)
+{
+    return saltus_interval_is_point(a) && saltus_interval_is_point(b) &&
+           saltus_interval_is_point(c) && a.lo != 0.0 && b.lo != 0.0 && c.lo != 0.0;
+}
+
+SALTUS_FN saltus_interval saltus_interval_number(double x)
+{
+    saltus_interval s;
+    s.lo = s.hi = x;
+    return s;
+}
+
 /** One operation on intervals. Numbers give the very number, except that a 0 may have either sign.
  */
 SALTUS_OUTLINE saltus_interval saltus_interval_apply(int op, saltus_interval a, saltus_interval b,
                                                      saltus_interval c)
 {
-    if (saltus_interval_is_point(a) && saltus_interval_is_point(b) && saltus_interval_is_point(c) &&
-        a.lo != 0.0 && b.lo != 0.0 && c.lo != 0.0) {
+    if (saltus_interval_are_numbers(a, b, c)) {
         const double y = saltus_apply(op, a.lo, b.lo, c.lo);
         return saltus_interval_of(y, y);
     }

@@ -141,7 +141,11 @@ SALTUS_OUTLINE saltus_f64 saltus_table_value(int op, saltus_f64 x, const saltus_
 
 #if SALTUS_LANES == 1
 /** One operation on numbers, not of a table. Kernels in which it is called from several places have
- * all functions once, since their compilation takes its time. */
+ * all functions once, since their compilation takes its time; those that are written for a model
+ * say which operations they need, as SALTUS_OP_LIST does. */
+#ifndef SALTUS_APPLY_LIST
+#define SALTUS_APPLY_LIST SALTUS_OP_LIST
+#endif
 SALTUS_OUTLINE double saltus_apply(int op, double a, double b, double c)
 {
     switch (op) {
@@ -149,7 +153,7 @@ SALTUS_OUTLINE double saltus_apply(int op, double a, double b, double c)
     case SALTUS_OP_##name:             \
         return SALTUS_DO_##name(a, b, c);
         /* some operations only copy: NOLINTNEXTLINE(bugprone-branch-clone) */
-        SALTUS_OP_LIST(SALTUS_CASE)
+        SALTUS_APPLY_LIST(SALTUS_CASE)
 #undef SALTUS_CASE
     default:
         return SALTUS_DO_SELECT(a, b, c);

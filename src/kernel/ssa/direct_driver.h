@@ -41,6 +41,14 @@
 #include "kernel/ssa/direct_tree.h"
 #include "kernel/ssa/launch.h"
 
+/* 1: laws drift with time, and there are the hooks of drift_driver.h. */
+#ifndef SALTUS_DRIFTS
+#define SALTUS_DRIFTS 0
+#endif
+#if SALTUS_DRIFTS
+#include "kernel/ssa/drift_driver.h"
+#endif
+
 #if SALTUS_DEVICE
 /* How far a worker's trajectory is. */
 typedef struct saltus_course {
@@ -50,6 +58,7 @@ typedef struct saltus_course {
     saltus_samples to;
     int bad;
     uint64_t trajectory, block;
+    uint64_t voids; /* event numbers at which nothing fired, where laws drift */
     double t;
 } saltus_course;
 
@@ -74,7 +83,7 @@ SALTUS_FN int saltus_pass_sample(saltus_worker_state *s, const saltus_launch *a,
 #endif
     saltus_state_record(s, a, c->stop, &c->to);
     if (++c->sample == (uint32_t)a->n_times) {
-        saltus_course_end(a, c, event);
+        saltus_course_end(a, c, event - (SALTUS_DRIFTS ? c->voids : 0));
         c->bad = 1; /* nothing else of this event counts */
         return 0;
     }
@@ -98,9 +107,14 @@ SALTUS_FN void saltus_course_load(saltus_course *c, saltus_worker_state *s, salt
     saltus_state_load(s, a, slot);
     saltus_stream_load(stream, a->stream + slot);
     saltus_state_use(s, a, c->job >= 0 ? saltus_numbers_of(a, c->job) : a->points);
+#if SALTUS_DRIFTS
+    c->voids = p->event - p->fired;
+    saltus_drifts_load(s, p);
+#else
     if (c->job >= 0) {
         c->bad = saltus_state_refresh(s, a);
     }
+#endif
 }
 
 /* Take the next job and start its trajectory. Returns 0 if there is none. */
@@ -122,7 +136,13 @@ SALTUS_FN int saltus_course_start(saltus_course *c, saltus_worker_state *s, salt
     saltus_state_use(s, a, point);
     saltus_state_start(s, a, point);
     saltus_stream_start(stream, a->stream + slot, a->seed, c->trajectory, a->jumps);
+#if SALTUS_DRIFTS
+    c->voids = 0;
+    c->bad = 0;
+    saltus_drifts_start(s);
+#else
     c->bad = saltus_state_refresh(s, a);
+#endif
     return 1;
 }
 
@@ -142,6 +162,10 @@ SALTUS_FN void saltus_course_save(saltus_course *c, saltus_worker_state *s,
         p->trajectory = c->trajectory;
         p->event = 2 * c->block;
         p->t = c->t;
+#if SALTUS_DRIFTS
+        p->fired = p->event - c->voids;
+        saltus_drifts_save(s, p);
+#endif
         saltus_slot_leave(a, slot, c->job);
     }
 }
@@ -172,6 +196,11 @@ SALTUS_KERNEL(saltus_by_worker, saltus_launch, a)
         saltus_worker_draw(&draws, &stream, &a, c.trajectory, c.block);
         SALTUS_EACH_EVENT
         for (int h = 0; h < 2; ++h) {
+#if SALTUS_DRIFTS
+            if (s.waits != SALTUS_WINDOW_READY) {
+                c.bad |= saltus_drifts_open(&s, c.t);
+            }
+#endif
             const double wait = saltus_worker_wait(&draws, &a, c.trajectory, c.block, h);
             const double total = saltus_state_total(&s, &a, &c.bad);
             double t_next = c.t + saltus_divide(wait, total);
@@ -180,6 +209,10 @@ SALTUS_KERNEL(saltus_by_worker, saltus_launch, a)
                 c.bad |= !(total < SALTUS_INFINITY);
             }
             const uint64_t event = 2 * c.block + (uint64_t)h;
+#if SALTUS_DRIFTS
+            const int is_candidate = t_next < s.end;
+            t_next = is_candidate ? t_next : s.end;
+#endif
 #if SALTUS_TOGETHER
             int stands = !(t_next < c.stop);
             while (saltus_write_counts(&s, &a, stands, c.to.counts)) {
@@ -191,8 +224,13 @@ SALTUS_KERNEL(saltus_by_worker, saltus_launch, a)
             while (!(t_next < c.stop) && saltus_pass_sample(&s, &a, event, &c)) {
             }
 #endif
+#if SALTUS_DRIFTS
+            c.bad |= saltus_drifts_pass(&s, total, saltus_worker_choice(&draws, h), &a,
+                                        c.trajectory, c.block, h, t_next, is_candidate, &c.voids);
+#else
             c.bad |= saltus_state_fire(&s, total, saltus_worker_choice(&draws, h), &a, c.trajectory,
                                        c.block, h);
+#endif
             c.t = t_next;
             if (SALTUS_RARE(c.bad)) {
                 if (c.job >= 0) {

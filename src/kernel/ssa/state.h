@@ -30,6 +30,28 @@ enum { SALTUS_MAX_CASCADE = 100000 };
 
 /* The length of a trajectory's first window, in the unit of time; it adapts. */
 #define SALTUS_FIRST_WINDOW 1.0
+/* Windows in which laws that drift with time are bounded; thinned.h. */
+enum {
+    SALTUS_WINDOW_HALVINGS = 60, /* of one window, until its laws are given up */
+    /* So many candidates that did not fire end a window, and the next is half as long. To begin a
+     * window costs about as much as two of them, and they grow with the square of its length, so it
+     * is right where there are about two. */
+    SALTUS_WINDOW_MISSES = 4,
+};
+
+/** What the upper end of a law's interval tells. */
+typedef enum saltus_bounded {
+    SALTUS_BOUNDED = 0,
+    SALTUS_UNBOUNDED = 1,      /* it has no finite bound in the window */
+    SALTUS_BOUNDED_BELOW_0 = 2 /* it is no propensity */
+} saltus_bounded;
+
+SALTUS_FN saltus_bounded saltus_bounded_by(double most)
+{
+    return !(most < SALTUS_INFINITY) ? SALTUS_UNBOUNDED
+           : most < 0.0              ? SALTUS_BOUNDED_BELOW_0
+                                     : SALTUS_BOUNDED;
+}
 
 /** An event that has been triggered and waits for its time. */
 typedef struct saltus_pending {

@@ -25,14 +25,6 @@
 #include "kernel/base/intervals.h"
 #include "kernel/ssa/direct_tree.h"
 
-enum {
-    SALTUS_WINDOW_HALVINGS = 60, /* of one window, until its laws are given up */
-    /* So many candidates that did not fire end a window, and the next is half as long. To begin a
-     * window costs about as much as two of them, and they grow with the square of its length, so it
-     * is right where there are about two. */
-    SALTUS_WINDOW_MISSES = 4,
-};
-
 /* The interval of drift number k, into its slot. */
 SALTUS_FN void saltus_thinned_drift(saltus_trajectory *p, saltus_direct *d, int k)
 {

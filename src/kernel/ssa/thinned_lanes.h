@@ -12,9 +12,11 @@
 
 #include "kernel/base/interval_lanes.h"
 #include "kernel/ssa/direct_lanes.h"
+#include "kernel/ssa/state.h"
 
-/* So many candidates that did not fire end a window, as SALTUS_WINDOW_MISSES of thinned.h. */
-#define SALTUS_LANES_MISSES 4.0
+#if SALTUS_LANES == 1
+#error "thinned.h is for one lane"
+#endif
 
 /** What drifting laws add to the state of lanes. */
 typedef struct saltus_thinned_lanes {
@@ -185,7 +187,8 @@ SALTUS_FN void saltus_thinned_lanes_pass(saltus_lanes *b, saltus_thinned_lanes *
     const saltus_f64 zero = saltus_splat(0.0);
     const saltus_f64 missed = d->missed + 1.0;
     d->missed = saltus_select(c->missed, missed, d->missed);
-    const saltus_mask is_full = c->missed & SALTUS_LE(saltus_splat(SALTUS_LANES_MISSES), d->missed);
+    const saltus_mask is_full =
+        c->missed & SALTUS_LE(saltus_splat((double)SALTUS_WINDOW_MISSES), d->missed);
     const saltus_mask longer = ends & SALTUS_EQ(d->missed, zero);
     d->length = saltus_select(longer, d->length * 2.0, d->length);
     d->length = saltus_select(is_full, d->length * 0.5, d->length);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 enum { MAX_REACTIONS = SALTUS_FANOUT * SALTUS_FANOUT, MAX_SPECIES = 64 };
+enum { MAX_DRIFTING = 2 * SALTUS_FANOUT }; /* reactions of a model with laws that drift with time */
 
 /* Counts stay exact in doubles within one launch of 2^15 reactions from below 2^52. */
 static const int64_t largest_count = (int64_t)1 << 51, largest_change = (int64_t)1 << 35;
@@ -35,8 +36,8 @@ const char *saltus_registers_against(const saltus_tables *t)
     if (t->n_starts > 0) {
         return "its initial values are drawn";
     }
-    if (t->n_thinned > 0) {
-        return "it has rates that drift with time";
+    if (t->n_thinned > 0 && t->n_reactions > MAX_DRIFTING) {
+        return "it has rates that drift with time, and more than 16 reactions";
     }
     if (t->has_tables) {
         return "it has tables";
@@ -107,8 +108,7 @@ static void put_rates(const saltus_writer *w)
     fprintf(w->out, "};\n");
 }
 
-/* Write the value of a row. A program's own results are w0, w1 … */
-static void put_row(const saltus_writer *w, int row)
+void saltus_put_row(const saltus_writer *w, int row)
 {
     const saltus_tables *t = w->t;
     const saltus_point at = saltus_point_of(t);
@@ -132,7 +132,7 @@ static void put_row(const saltus_writer *w, int row)
     }
 }
 
-static const char *name_of(int op)
+const char *saltus_op_name(int op)
 {
     static const char *const names[] = {
 #define NAME(name, text, arity) #name,
@@ -159,16 +159,16 @@ void saltus_put_program(const saltus_writer *w, const char *name, int number, sa
             again |= t->code[j].dst == q->dst;
         }
         fprintf(w->out, "    %sw%d = SALTUS_DO_%s(", again ? "" : "double ", q->dst,
-                name_of(q->op));
-        put_row(w, q->a);
+                saltus_op_name(q->op));
+        saltus_put_row(w, q->a);
         fprintf(w->out, ", ");
-        put_row(w, q->b);
+        saltus_put_row(w, q->b);
         fprintf(w->out, ", ");
-        put_row(w, q->c);
+        saltus_put_row(w, q->c);
         fprintf(w->out, ");\n");
     }
     fprintf(w->out, "    return ");
-    put_row(w, p.result);
+    saltus_put_row(w, p.result);
     fprintf(w->out, ";\n}\n");
 }
 
@@ -186,7 +186,7 @@ static void put_law(const saltus_writer *w, int r)
     for (int f = t->factor_row[r]; f < t->factor_row[r + 1]; ++f) {
         const double offset = t->factor_offset[f];
         fprintf(w->out, offset == 0.0 ? " * " : " * (");
-        put_row(w, t->factor_species[f]);
+        saltus_put_row(w, t->factor_species[f]);
         if (offset != 0.0) {
             fprintf(w->out, " - %d.0)", (int)offset);
         }
@@ -260,9 +260,9 @@ saltus_form saltus_registers_form(const saltus_tables *t)
     for (int g = 0; g < groups; ++g) {
         grouped += is_touched(t, g) ? saltus_group_reactions(t, g) : 0;
     }
-    return groups == 1 || (groups == 2 && n == 2)               ? SALTUS_FLAT
-           : saltus_uniform_fits(t) && t->n_reactions < grouped ? SALTUS_UNIFORM
-                                                                : SALTUS_GROUPED;
+    return groups == 1 || (groups == 2 && n == 2) || t->n_thinned > 0 ? SALTUS_FLAT
+           : saltus_uniform_fits(t) && t->n_reactions < grouped       ? SALTUS_UNIFORM
+                                                                      : SALTUS_GROUPED;
 }
 
 int saltus_registers_thread_bytes(const saltus_tables *t, const uint8_t *varies)
@@ -405,13 +405,13 @@ static void put_record(const saltus_writer *w)
         if (o->row < 0) {
             saltus_put_number(w->out, o->value);
         } else {
-            put_row(w, o->row);
+            saltus_put_row(w, o->row);
         }
         fprintf(w->out, " / ");
         if (o->divisor_row < 0) {
             saltus_put_number(w->out, o->divisor);
         } else {
-            put_row(w, o->divisor_row);
+            saltus_put_row(w, o->divisor_row);
         }
         fprintf(w->out, ";\n");
     }
@@ -433,10 +433,15 @@ saltus_status saltus_registers_text(const saltus_tables *tables, const saltus_co
     *text = NULL;
     w.out = open_memstream(text, &size);
     SALTUS_NEED(w.out);
+    if (tables->n_thinned > 0) {
+        saltus_put_drift_head(&w);
+    }
     fprintf(w.out,
             "#include \"kernel/ssa/direct_tree.h\"\n#include \"kernel/ssa/launch.h\"\n"
             "#define SALTUS_BLOCK %d\n#define SALTUS_EACH_EVENT %s\n",
-            block, form == SALTUS_UNIFORM ? "SALTUS_ONE_BY_ONE" : "SALTUS_UNROLL");
+            block,
+            tables->n_thinned > 0 || form == SALTUS_UNIFORM ? "SALTUS_ONE_BY_ONE"
+                                                            : "SALTUS_UNROLL");
     put_rates(&w);
     put_state[form](&w);
     put_functions(&w);

@@ -20,6 +20,9 @@ void saltus_put_flat_state(const saltus_writer *w)
     for (int k = 0; k < saltus_n_varying(t, w->varies); ++k) {
         fprintf(w->out, "    double k%d;\n", k);
     }
+    if (t->n_thinned > 0) {
+        saltus_put_drift_state(w);
+    }
     fprintf(w->out, "} saltus_worker_state;\n#define SALTUS_K(i) s->k##i\n"
                     "#define SALTUS_X(i) SALTUS_X_(i)\n#define SALTUS_X_(i) s->x##i\n"
                     "SALTUS_FN void saltus_state_open(saltus_worker_state *s, const saltus_launch "
@@ -35,8 +38,13 @@ static void put_group_function(const saltus_writer *w, int g)
             "SALTUS_FN void saltus_sum%d(saltus_worker_state *s, int *bad)\n{\n    (void)bad;\n",
             g);
     for (int r = first; r < saltus_group_end(w->t, g); ++r) {
-        fprintf(w->out, "    const double a%d = saltus_law%d(s);\n", r, r);
-        if (w->t->law_program[r] >= 0) {
+        const int thinned = w->t->n_thinned > 0 ? w->t->thinned_of[r] : -1;
+        if (thinned >= 0) {
+            fprintf(w->out, "    const double a%d = s->bound%d;\n", r, thinned);
+        } else {
+            fprintf(w->out, "    const double a%d = saltus_law%d(s);\n", r, r);
+        }
+        if (w->t->law_program[r] >= 0 && thinned < 0) {
             fprintf(w->out, "    *bad |= !(a%d >= 0.0);\n", r);
         }
         if (r == first) {
@@ -102,10 +110,29 @@ static void put_amount(const saltus_writer *w, int g, int s)
     fprintf(w->out, "%" PRId64 ".0", saltus_change_of(t, last, s));
 }
 
-static void put_check(const saltus_writer *w, int s)
+void saltus_put_changes(const saltus_writer *w, const char *fires)
 {
-    if (saltus_is_unsafe(w->t, s)) {
-        fprintf(w->out, "            bad |= SALTUS_X(%d) < 0.0;\n", s);
+    const saltus_tables *t = w->t;
+    const bool two = saltus_n_groups(t) == 2;
+    for (int s = 0; s < t->n_species; ++s) {
+        const bool first = changes(t, 0, s), second = two && changes(t, 1, s);
+        if (!first && !second) {
+            continue;
+        }
+        fprintf(w->out, "            SALTUS_X(%d) += ", s);
+        if (fires) {
+            fprintf(w->out, "!%s ? 0.0 : ", fires);
+        }
+        fprintf(w->out, "%s", two ? "pg ? (" : "");
+        if (two) {
+            put_amount(w, 1, s);
+            fprintf(w->out, ") : ");
+        }
+        put_amount(w, 0, s);
+        fprintf(w->out, ";\n");
+        if (saltus_is_unsafe(t, s)) {
+            fprintf(w->out, "            %sbad |= SALTUS_X(%d) < 0.0;\n", fires ? "*" : "", s);
+        }
     }
 }
 
@@ -148,7 +175,6 @@ static void put_choose(const saltus_writer *w, bool exact)
 static void put_fire(const saltus_writer *w)
 {
     const saltus_tables *t = w->t;
-    const bool two = saltus_n_groups(t) == 2;
     fprintf(w->out, SALTUS_FIRE_HEAD "    int bad = 0, near, pg = 0");
     for (int i = 0; i + 1 < saltus_group_end(t, 0); ++i) {
         fprintf(w->out, ", isk%d", i);
@@ -159,28 +185,24 @@ static void put_fire(const saltus_writer *w)
     put_choose(w, true);
     fprintf(w->out, "        if (refined || !near) {\n            break;\n        }\n%s    }\n",
             SALTUS_REFINE);
-    for (int s = 0; s < t->n_species; ++s) {
-        const bool first = changes(t, 0, s), second = two && changes(t, 1, s);
-        if (first || second) {
-            fprintf(w->out, "            SALTUS_X(%d) += %s", s, two ? "pg ? (" : "");
-            if (two) {
-                put_amount(w, 1, s);
-                fprintf(w->out, ") : ");
-            }
-            put_amount(w, 0, s);
-            fprintf(w->out, ";\n");
-            put_check(w, s);
-        }
-    }
+    saltus_put_changes(w, NULL);
     fprintf(w->out, "    return bad;\n}\n");
 }
 
 void saltus_put_flat(const saltus_writer *w)
 {
+    const bool drifts = w->t->n_thinned > 0;
+    if (drifts) {
+        saltus_put_drifts(w);
+    }
     for (int g = 0; g < saltus_n_groups(w->t); ++g) {
         put_group_function(w, g);
     }
     put_refresh(w);
     put_total(w);
-    put_fire(w);
+    if (drifts) {
+        saltus_put_take(w);
+    } else {
+        put_fire(w);
+    }
 }

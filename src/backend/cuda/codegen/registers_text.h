@@ -7,17 +7,20 @@
 
 #include <stdio.h>
 
-/* How saltus_state_fire begins, and how it draws further bits for `low`. */
-#define SALTUS_FIRE_HEAD                                                                      \
+/* A function that draws further bits for a choice. */
+#define SALTUS_REFINE_FUNCTION                                                                \
     "SALTUS_OUTLINE double saltus_state_refine(const saltus_launch *a, double total, double " \
     "word,\n"                                                                                 \
     "                                          uint64_t trajectory, uint64_t block, int h)\n" \
     "{\n    return saltus_choice_refined(total, word, a->seed, trajectory,\n"                 \
-    "                                 2 * block + (uint64_t)h);\n}\n"                         \
-    "SALTUS_FN int saltus_state_fire(saltus_worker_state *s, double total, double word,\n"    \
-    "                                const saltus_launch *a, uint64_t trajectory,\n"          \
-    "                                uint64_t block, int event_half)\n"                       \
-    "{\n    const double unit = total * SALTUS_TWO_M32;\n"                                    \
+    "                                 2 * block + (uint64_t)h);\n}\n"
+/* How saltus_state_fire begins, and how it draws further bits for `low`. */
+#define SALTUS_FIRE_HEAD                                                                   \
+    SALTUS_REFINE_FUNCTION                                                                 \
+    "SALTUS_FN int saltus_state_fire(saltus_worker_state *s, double total, double word,\n" \
+    "                                const saltus_launch *a, uint64_t trajectory,\n"       \
+    "                                uint64_t block, int event_half)\n"                    \
+    "{\n    const double unit = total * SALTUS_TWO_M32;\n"                                 \
     "    double low = word * unit, high = low + unit;\n"
 #define SALTUS_REFINE                                                           \
     "            low = saltus_state_refine(a, total, word, trajectory, block, " \
@@ -41,6 +44,10 @@ int saltus_n_varying(const saltus_tables *t, const uint8_t *varies);
 /** A function of the state, of this name and number, that runs a program. What it reads of rules is
  * saltus_ruleN. */
 void saltus_put_program(const saltus_writer *w, const char *name, int number, saltus_program p);
+/** The value of a row. A program's own results are w0, w1 … */
+void saltus_put_row(const saltus_writer *w, int row);
+/** The name of an operation in kernel/base/ops.h. */
+const char *saltus_op_name(int op);
 
 /** The rate of product law r. */
 void saltus_put_rate(const saltus_writer *w, int r);
@@ -64,6 +71,15 @@ saltus_form saltus_registers_form(const saltus_tables *t);
  * state is written before the laws (saltus_law0(s) …), the rest after them. */
 void saltus_put_flat_state(const saltus_writer *w);
 void saltus_put_flat(const saltus_writer *w);
+/** The change of every species by the reaction that pg and isk0, isk1 … choose, where `fires`
+ * holds; NULL: everywhere. */
+void saltus_put_changes(const saltus_writer *w, const char *fires);
+/** Of laws that drift with time, which are in flat kernels: what comes first; their part of the
+ * state; their bounds; the choice of a candidate. */
+void saltus_put_drift_head(const saltus_writer *w);
+void saltus_put_drift_state(const saltus_writer *w);
+void saltus_put_drifts(const saltus_writer *w);
+void saltus_put_take(const saltus_writer *w);
 void saltus_put_grouped_state(const saltus_writer *w);
 void saltus_put_grouped(const saltus_writer *w);
 void saltus_put_uniform_state(const saltus_writer *w);

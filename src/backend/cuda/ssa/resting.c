@@ -204,7 +204,7 @@ static bool take_slot(const resting *r, int64_t slot)
     const bool has_all = r->c->layout.state == SALTUS_STATE_TREE;
     p->trajectory = s.trajectory;
     p->event = s.event;
-    p->fired = has_all ? s.fired : s.event; /* no event was void */
+    p->fired = has_all || n->n_thinned > 0 ? s.fired : s.event; /* no event was void */
     p->ties = s.ties;
     p->drawn = s.drawn;
     p->block = s.block;
@@ -369,7 +369,8 @@ static bool fits(const saltus_gpu_worker *c)
         do_counts &= p->x[s] <= most;
     }
     return do_counts && p->n_pending <= c->launch.pending_capacity &&
-           (state == SALTUS_STATE_TREE || (p->event % 2 == 0 && p->event == p->fired));
+           (state == SALTUS_STATE_TREE ||
+            (p->event % 2 == 0 && (p->event == p->fired || p->n->n_thinned > 0)));
 }
 
 /* Let job j go on in slot j. Returns false for one that the layout cannot carry. */
