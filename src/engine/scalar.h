@@ -123,6 +123,7 @@ bool SALTUS_SET_NAME(saltus_scalar_wants_stages)(const saltus_scalar_engine *sca
                                                  const saltus_task *task);
 bool SALTUS_SET_NAME(saltus_scalar_end_step)(saltus_scalar_engine *scalar, const saltus_task *task,
                                              saltus_job *job);
+bool SALTUS_SET_NAME(saltus_scalar_react)(saltus_scalar_engine *scalar, double end);
 #endif
 
 #endif

@@ -100,3 +100,9 @@ bool SALTUS_SET_NAME(saltus_scalar_end_step)(saltus_scalar_engine *scalar, const
     return saltus_ode_land(p, &scalar->direct, o, task->times, task->n_times, job->counts,
                            job->observables) == 0;
 }
+
+bool SALTUS_SET_NAME(saltus_scalar_react)(saltus_scalar_engine *scalar, double end)
+{
+    ++scalar->trajectory.block;
+    return saltus_ode_react(&scalar->trajectory, &scalar->direct, &scalar->ode, end) == SALTUS_FINE;
+}

@@ -1,6 +1,7 @@
 /* Trajectories with rate rules in lanes: slopes and stages are computed for all lanes together,
- * each at its own time and with its own step; what follows from a step is done by the scalar engine
- * of the lane, whose state is whole between two steps. Compiled once per instruction set:
+ * each at its own time and with its own step. A step in which nothing happens but that time passes
+ * is also taken for all lanes together; what follows from another is done by the scalar engine of
+ * the lane, which catches up before. Compiled once per instruction set:
  * SALTUS_VARIANT is its name, SALTUS_LANES its width. */
 #include "backend/cpu/cpu.h"
 
@@ -52,6 +53,12 @@ typedef struct lane_group {
     saltus_ode_context slopes;
     saltus_ode_memory memory;
     saltus_f64 t, size;
+    /* What the engines carry: the size that errors allow, the hazard of the next event, the next
+     * special time, the next sample. */
+    saltus_f64 step, target, special, sample;
+    saltus_u64 n_plain;   /* steps that the engine has not counted */
+    saltus_mask is_cut;   /* something else than its error makes the step short */
+    saltus_mask is_eased; /* no step was lately at the border of stability */
     const saltus_task *task;
     const saltus_source *source;
     saltus_f64 *numbers; /* of rows and memory */
@@ -60,6 +67,8 @@ typedef struct lane_group {
     saltus_scalar_engine *scalars[SALTUS_LANES];
     uint64_t busy, vacant;        /* bit l: lane l has a job; lane l waits for one */
     uint64_t again;               /* it tries a step again, shorter */
+    uint64_t ahead;               /* its engine has to catch up */
+    bool watches, may_turn_stiff; /* triggers may turn in a step; steps are watched */
     bool dry;                     /* there will be no more jobs */
     saltus_scalar_engine *single; /* runs trajectories that fail again, to report them */
 } lane_group;
@@ -74,9 +83,31 @@ static double lane_of(const saltus_f64 *vector, int l)
     return x;
 }
 
+static int64_t whole_of(const void *vector, int l)
+{
+    int64_t x;
+    memcpy(&x, (const char *)vector + (size_t)l * sizeof x, sizeof x);
+    return x;
+}
+
+static void set_whole(void *vector, int l, int64_t x)
+{
+    memcpy((char *)vector + (size_t)l * sizeof x, &x, sizeof x);
+}
+
 static void set_lane(saltus_f64 *vector, int l, double x)
 {
     memcpy((char *)vector + (size_t)l * sizeof x, &x, sizeof x);
+}
+
+/* The lanes of these bits. */
+static saltus_mask mask_of(uint64_t bits)
+{
+    saltus_u64 number;
+    for (int l = 0; l < SALTUS_LANES; ++l) {
+        number[l] = (uint64_t)1 << l;
+    }
+    return SALTUS_NE(number & bits, number & 0);
 }
 
 static int next_lane(uint64_t *bits)
@@ -95,11 +126,40 @@ static void rows_to_lane(lane_group *c, int l)
     }
 }
 
+/* The lane's engine is to know of the steps that it has not seen. */
+static void count_plain(lane_group *c, int l)
+{
+    c->ahead &= ~((uint64_t)1 << l);
+    c->scalars[l]->trajectory.block += (uint64_t)whole_of(&c->n_plain, l);
+    set_whole(&c->n_plain, l, 0);
+}
+
+/* Let the lane's engine stand where the lane stands, between two steps. */
+static void catch_up(lane_group *c, int l)
+{
+    saltus_trajectory *p = &c->scalars[l]->trajectory;
+    const int n = c->slopes.n->n_rates;
+    if (!(c->ahead >> l & 1)) {
+        return;
+    }
+    count_plain(c, l);
+    for (int i = 0; i < n; ++i) {
+        p->v[p->n->rate_rows[i]] = lane_of(&c->y[i], l);
+    }
+    p->t = lane_of(&c->t, l);
+    p->v[p->n->row_time] = p->t;
+    p->after = 0;
+    p->carried.step = lane_of(&c->step, l);
+    p->carried.hazard = lane_of(&c->y[n], l);
+    p->carried.n_stalled = 0;
+}
+
 static saltus_status finish_lane(lane_group *c, int l, saltus_error *err)
 {
     const uint64_t bit = (uint64_t)1 << l;
     c->busy &= ~bit;
     c->again &= ~bit;
+    c->ahead &= ~bit;
     c->vacant |= bit;
     c->jobs[l].tally.events = (int64_t)c->scalars[l]->trajectory.fired;
     return c->source->done(c->source->user, &c->jobs[l], 1, err);
@@ -119,6 +179,7 @@ static saltus_status end_lane(lane_group *c, int l, saltus_error *err)
 static saltus_status leave_lane(lane_group *c, int l, saltus_error *err)
 {
     saltus_scalar_engine *w = c->scalars[l];
+    catch_up(c, l);
     if (saltus_scalar_run(w, c->task, &c->jobs[l]) != SALTUS_FINE) {
         return saltus_scalar_report(w, c->task, err);
     }
@@ -159,11 +220,11 @@ static saltus_status fill_lanes(lane_group *c, saltus_error *err)
     return status;
 }
 
-/* Begin a step in lanes that are between steps. */
+/* Begin a step in lanes that are between steps, and whose engine is there too. */
 static saltus_status begin_steps(lane_group *c, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    uint64_t bits = c->busy & ~c->again;
+    uint64_t bits = c->busy & ~(c->again | c->ahead);
     while (bits && status == SALTUS_OK) {
         const int l = next_lane(&bits);
         saltus_scalar_engine *w = c->scalars[l];
@@ -184,13 +245,55 @@ static saltus_status begin_steps(lane_group *c, saltus_error *err)
     return status;
 }
 
+/* Let a lane's engine, which stands where the step begins, know of the step. */
+static void step_of_engine(lane_group *c, int l)
+{
+    saltus_ode *o = &c->scalars[l]->ode;
+    catch_up(c, l);
+    for (int i = 0; i < c->memory.n; ++i) {
+        o->y[i] = lane_of(&c->y[i], l);
+        o->k[i] = lane_of(&c->memory.k[i], l);
+    }
+    o->size = lane_of(&c->size, l);
+    o->is_cut = whole_of(&c->is_cut, l) != 0;
+    o->is_rejected = 0;
+    o->worst = -1;
+}
+
+/* Aim in lanes whose engine is not there: as saltus_ode_aim does it. Lanes in which something is
+ * not finite are left to their engine. */
+static void aim_ahead(lane_group *c)
+{
+    const int n = c->memory.n;
+    const saltus_mask lanes = mask_of(c->ahead & ~c->again);
+    const saltus_f64 zero = saltus_splat(0.0), least = saltus_ode_least(c->t);
+    const saltus_f64 room =
+        saltus_ode_room(c->special - c->t, c->target - c->y[n - 1], c->memory.k[n - 1]);
+    const saltus_f64 at_least = saltus_select(SALTUS_LT(least, room), room, least);
+    const saltus_mask is_whole = SALTUS_LT(c->step, room);
+    const saltus_f64 size = saltus_select(is_whole, c->step, at_least);
+    saltus_mask bad = lanes & 0;
+    for (int i = 0; i < n; ++i) {
+        bad |= ~(SALTUS_EQ(zero, 0.0 * c->y[i]) & SALTUS_EQ(zero, 0.0 * c->memory.k[i]));
+    }
+    c->size = saltus_select(lanes, size, c->size);
+    c->is_cut = saltus_select_i64(lanes, SALTUS_LT(size, c->step), c->is_cut);
+    for (uint64_t bits = saltus_bits(bad & lanes); SALTUS_RARE(bits);) {
+        step_of_engine(c, next_lane(&bits));
+    }
+}
+
 static saltus_status aim_steps(lane_group *c, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    uint64_t bits = c->busy & ~c->again;
+    if (c->ahead & ~c->again) {
+        aim_ahead(c);
+    }
+    uint64_t bits = c->busy & ~(c->again | c->ahead);
     while (bits && status == SALTUS_OK) {
         const int l = next_lane(&bits);
         saltus_scalar_engine *w = c->scalars[l];
+        const saltus_trajectory *p = &w->trajectory;
         for (int i = 0; i < c->memory.n; ++i) {
             w->ode.k[i] = lane_of(&c->memory.k[i], l);
         }
@@ -199,8 +302,90 @@ static saltus_status aim_steps(lane_group *c, saltus_error *err)
             continue;
         }
         set_lane(&c->size, l, w->ode.size);
+        set_lane(&c->step, l, p->carried.step);
+        set_lane(&c->target, l, w->ode.target);
+        set_lane(&c->special, l, p->special);
+        set_lane(&c->sample, l, c->task->times[p->sample]);
+        set_whole(&c->is_cut, l, -(int64_t)w->ode.is_cut);
+        set_whole(&c->is_eased, l, -(int64_t)(p->carried.n_stiff == 0));
     }
     return status;
+}
+
+/* The lanes whose steps were taken, and are none that engines watch: as saltus_ode_judge and
+ * saltus_ode_find say it. The step that errors allow next becomes *step. */
+static saltus_mask taken_steps(const lane_group *c, saltus_f64 error, saltus_f64 *step)
+{
+    const saltus_mask border = c->may_turn_stiff
+                                   ? saltus_ode_is_at_border(&c->memory, c->size) | ~c->is_eased
+                                   : c->is_eased & 0;
+    const saltus_f64 longer = c->size * saltus_ode_growth(error, 5);
+    const saltus_f64 most = saltus_splat(1e100);
+    const saltus_mask stays = SALTUS_LT(c->size, c->step) & SALTUS_LT(longer, c->step);
+    const saltus_f64 next = saltus_select(stays, c->step, longer);
+    *step = saltus_select(SALTUS_LT(next, most), next, most);
+    return SALTUS_LE(error, saltus_splat(1.0)) & SALTUS_EQ(c->slopes.negative, saltus_splat(0.0)) &
+           (c->is_cut | ~border) & mask_of(c->busy & ~c->again);
+}
+
+/* Take the steps in which nothing happens, and return their lanes. */
+static uint64_t pass_steps(lane_group *c, saltus_mask taken, saltus_f64 step)
+{
+    const saltus_ode_memory *m = &c->memory;
+    const int n = m->n;
+    const saltus_f64 end = c->t + c->size;
+    const saltus_mask lanes = taken & SALTUS_LT(m->z[n - 1], c->target) &
+                              SALTUS_LT(end, c->sample) & SALTUS_LT(end, c->special) &
+                              SALTUS_LT(c->size, c->special - c->t);
+    const uint64_t bits = saltus_bits(lanes);
+    if (bits) {
+        c->step = saltus_select(lanes, step, c->step);
+        c->t = saltus_select(lanes, end, c->t);
+        for (int i = 0; i < n; ++i) {
+            c->y[i] = saltus_select(lanes, m->z[i], c->y[i]);
+        }
+        c->n_plain -= SALTUS_AS_U64(lanes);
+        c->ahead |= bits;
+    }
+    return bits;
+}
+
+/* Take the steps that end with a reaction and nothing else, and return their lanes: as
+ * saltus_ode_find and saltus_ode_land do it. */
+static uint64_t react_steps(lane_group *c, saltus_mask taken, saltus_f64 step,
+                            saltus_status *status, saltus_error *err)
+{
+    const saltus_ode_memory *m = &c->memory;
+    const int n = m->n;
+    saltus_f64 slope;
+    saltus_mask lanes = taken & SALTUS_LE(c->target, m->z[n - 1]);
+    if (!saltus_any(lanes)) {
+        return 0;
+    }
+    saltus_ode_polynomial p = saltus_ode_polynomial_of(m, n - 1, c->size);
+    const saltus_f64 theta = saltus_ode_reach(&p, c->target, lanes);
+    const saltus_f64 end = c->t + theta * c->size;
+    lanes &= SALTUS_LT(end, c->special) & ~SALTUS_LT(c->sample, end);
+    for (int i = 0; i < n; ++i) { /* errors are known, and their place is free */
+        p = saltus_ode_polynomial_of(m, i, c->size);
+        m->e[i] = saltus_ode_polynomial_at(&p, theta, &slope);
+    }
+    const uint64_t all = saltus_bits(lanes);
+    for (uint64_t bits = all; bits && *status == SALTUS_OK;) {
+        const int l = next_lane(&bits);
+        saltus_scalar_engine *w = c->scalars[l];
+        count_plain(c, l);
+        w->trajectory.carried.step = lane_of(&step, l);
+        for (int i = 0; i < n; ++i) {
+            w->ode.w[i] = lane_of(&m->e[i], l);
+        }
+        if (SALTUS_SET_NAME(saltus_scalar_react)(w, lane_of(&end, l))) {
+            rows_to_lane(c, l);
+        } else {
+            *status = end_lane(c, l, err);
+        }
+    }
+    return all;
 }
 
 /* What was computed of a step goes to the lane's engine: all of it only if that looks into it. */
@@ -243,9 +428,18 @@ static saltus_status judge_steps(lane_group *c, saltus_f64 error, saltus_error *
 {
     saltus_status status = SALTUS_OK;
     uint64_t bits = c->busy;
+    if (!c->watches) {
+        saltus_f64 step;
+        const saltus_mask taken = taken_steps(c, error, &step);
+        bits &= ~pass_steps(c, taken, step);
+        bits &= ~react_steps(c, taken, step, &status, err);
+    }
     while (bits && status == SALTUS_OK) {
         const int l = next_lane(&bits);
         saltus_scalar_engine *w = c->scalars[l];
+        if (c->ahead >> l & 1) {
+            step_of_engine(c, l);
+        }
         const int verdict = SALTUS_SET_NAME(saltus_scalar_judge_step)(w, lane_of(&error, l));
         if (verdict > 0) {
             status = end_step(c, l, err);
@@ -302,6 +496,7 @@ static void keep_lanes(lane_group *c)
 {
     for (uint64_t bits = c->busy; bits;) {
         const int l = next_lane(&bits);
+        catch_up(c, l);
         saltus_scalar_keep(c->scalars[l], c->task, &c->jobs[l]);
     }
 }
@@ -397,6 +592,8 @@ saltus_status SALTUS_SET_NAME(saltus_rates_work)(const saltus_task *task,
         SALTUS_TRY(saltus_scalar_create(task, &SALTUS_SET_NAME(saltus_set), &c->scalars[l], err));
     }
     SALTUS_TRY(saltus_scalar_create(task, &SALTUS_SET_NAME(saltus_set), &c->single, err));
+    c->watches = t->n_moving_triggers > 0;
+    c->may_turn_stiff = task->tolerance->stiff == SALTUS_STIFF_AUTO && n <= SALTUS_MOST_STIFF;
     for (int l = 0; l < SALTUS_LANES && l < task->share; ++l) { /* leave some to other workers */
         c->vacant |= (uint64_t)1 << l;
     }

@@ -51,6 +51,56 @@ SALTUS_FN saltus_f64 saltus_ode_norm(const saltus_ode_memory *m, const saltus_f6
     return saltus_sqrt(sum / (double)(m->n > 0 ? m->n : 1));
 }
 
+/* How fast errors would grow in a step of size h that was taken, whose last two stages are both at
+ * its end: whether it is at the border of stability. */
+SALTUS_FN saltus_mask saltus_ode_is_at_border(const saltus_ode_memory *m, saltus_f64 h)
+{
+    const saltus_f64 *const k5 = m->k + SALTUS_AT(5 * m->n), *const k6 = m->k + SALTUS_AT(6 * m->n);
+    saltus_f64 slopes = saltus_splat(0.0), values = slopes;
+    for (int i = 0; i < m->n; ++i) {
+        const saltus_f64 z = m->z[SALTUS_AT(i)];
+        const saltus_f64 part = 1.0 / saltus_ode_scale(m, i, m->y[SALTUS_AT(i)], z);
+        const saltus_f64 a = (k6[SALTUS_AT(i)] - k5[SALTUS_AT(i)]) * part;
+        const saltus_f64 b = (z - m->w[SALTUS_AT(i)]) * part;
+        slopes += a * a;
+        values += b * b;
+    }
+    return SALTUS_LT(saltus_splat(0.0), values) & SALTUS_LT(3.25 * 3.25 * values, h * h * slopes);
+}
+
+/* x to the power of -1/n, for x > 0, within 6 %: by n the exponent is divided, and the mantissa as
+ * if it were part of it. What steers steps needs no more. */
+SALTUS_FN saltus_f64 saltus_ode_inverse_root(saltus_f64 x, int n)
+{
+    const int64_t one = 0x3ff0000000000000;
+    return SALTUS_AS_F64(saltus_splat_i64(one + one / n) - SALTUS_AS_I64(x) / n);
+}
+
+/* By how many times the next step is longer than one that was taken, of such an error. */
+SALTUS_FN saltus_f64 saltus_ode_growth(saltus_f64 error, int order)
+{
+    const saltus_f64 most = saltus_splat(5.0), least = saltus_splat(0.2);
+    saltus_f64 more = 0.9 * saltus_ode_inverse_root(error, order);
+    more = saltus_select(SALTUS_LT(saltus_splat(1e-8), error), more, most);
+    more = saltus_select(SALTUS_LT(most, more), most, more);
+    return saltus_select(SALTUS_LT(more, least), least, more);
+}
+
+/* The largest step that is worth trying: up to a special time, and not far beyond the next
+ * reaction, `wait` being the hazard that is missing to it. */
+SALTUS_FN saltus_f64 saltus_ode_room(saltus_f64 until_special, saltus_f64 wait, saltus_f64 rate)
+{
+    const saltus_f64 room = 1.25 * wait / rate;
+    return saltus_select(SALTUS_LT(saltus_splat(0.0), rate) & SALTUS_LT(room, until_special), room,
+                         until_special);
+}
+
+/* A step below this does not move the time. */
+SALTUS_FN saltus_f64 saltus_ode_least(saltus_f64 t)
+{
+    return 0x1p-50 * saltus_abs(t) + 1e-300;
+}
+
 /* Try a step of size h from time t: fills z, w, which is the state of the stage before the last,
  * k[1] to k[6], which is the slope at z, and the errors e. Returns the error, 1 being allowed. */
 SALTUS_OUTLINE saltus_f64 saltus_ode_explicit(saltus_ode_context *c, const saltus_ode_memory *m,
@@ -107,6 +157,70 @@ SALTUS_OUTLINE saltus_f64 saltus_ode_explicit(saltus_ode_context *c, const saltu
                  22.0 / 525.0 * k5[SALTUS_AT(i)] - 1.0 / 40.0 * k6[SALTUS_AT(i)]);
     }
     return saltus_ode_norm(m, e);
+}
+
+/** A component of a step as a polynomial of the share of the step, by Shampine's dense output of
+ * order 4, or by that of another method; Hairer, Nørsett, Wanner, II.6. */
+typedef struct saltus_ode_polynomial {
+    saltus_f64 c[5];
+} saltus_ode_polynomial;
+
+/* Of component i of a step of size h that was taken. */
+SALTUS_FN saltus_ode_polynomial saltus_ode_polynomial_of(const saltus_ode_memory *m, int i,
+                                                         saltus_f64 h)
+{
+    const saltus_f64 *const k = m->k + SALTUS_AT(i);
+    const int n = m->n;
+    const saltus_f64 k0 = k[0], k6 = k[SALTUS_AT(6 * n)];
+    const saltus_f64 difference = m->z[SALTUS_AT(i)] - m->y[SALTUS_AT(i)];
+    const saltus_f64 bend = h * k0 - difference;
+    saltus_ode_polynomial p;
+    p.c[0] = m->y[SALTUS_AT(i)];
+    p.c[1] = difference;
+    p.c[2] = bend;
+    p.c[3] = difference - h * k6 - bend;
+    p.c[4] = h * (-12715105075.0 / 11282082432.0 * k0 +
+                  87487479700.0 / 32700410799.0 * k[SALTUS_AT(2 * n)] -
+                  10690763975.0 / 1880347072.0 * k[SALTUS_AT(3 * n)] +
+                  701980252875.0 / 199316789632.0 * k[SALTUS_AT(4 * n)] -
+                  1453857185.0 / 822651844.0 * k[SALTUS_AT(5 * n)] + 69997945.0 / 29380423.0 * k6);
+    return p;
+}
+
+/* Its value at share `theta` of the step, in [0, 1], and its derivative with respect to theta. */
+SALTUS_FN saltus_f64 saltus_ode_polynomial_at(const saltus_ode_polynomial *p, saltus_f64 theta,
+                                              saltus_f64 *derivative)
+{
+    const saltus_f64 rest = 1.0 - theta;
+    const saltus_f64 b = p->c[3] + rest * p->c[4];
+    const saltus_f64 a = p->c[2] + theta * b;
+    const saltus_f64 g = p->c[1] + rest * a;
+    const saltus_f64 slope_a = b - theta * p->c[4], slope_g = rest * slope_a - a;
+    *derivative = g + theta * slope_g;
+    return p->c[0] + theta * g;
+}
+
+/* The share at which the hazard reaches `target`, in the given lanes, in which it does: by Newton's
+ * method within a bracket, which is halved where that leaves it. */
+SALTUS_FN saltus_f64 saltus_ode_reach(const saltus_ode_polynomial *p, saltus_f64 target,
+                                      saltus_mask lanes)
+{
+    const saltus_f64 zero = saltus_splat(0.0), one = saltus_splat(1.0);
+    saltus_f64 low = zero, high = one, theta = (target - p->c[0]) / p->c[1], slope;
+    for (int k = 0; k < 60 && saltus_any(lanes); ++k) {
+        const saltus_mask is_inside = SALTUS_LT(low, theta) & SALTUS_LT(theta, high);
+        const saltus_f64 here = saltus_select(is_inside, theta, 0.5 * (low + high));
+        const saltus_f64 off = saltus_ode_polynomial_at(p, here, &slope) - target;
+        const saltus_f64 change = off / slope;
+        const saltus_mask is_below = SALTUS_LT(off, zero);
+        low = saltus_select(is_below, here, low);
+        high = saltus_select(is_below, high, here);
+        theta = saltus_select(lanes, here - change, theta);
+        /* where it is so small the next one would be its square */
+        lanes &= ~SALTUS_LT(saltus_abs(change), saltus_splat(1e-7));
+    }
+    theta = saltus_select(SALTUS_LT(theta, zero), zero, theta);
+    return saltus_select(SALTUS_LT(theta, one), theta, one);
 }
 
 #endif

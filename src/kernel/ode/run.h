@@ -93,27 +93,6 @@ SALTUS_FN double saltus_ode_first_step(saltus_ode *o)
     return values < 1e-5 || !(slopes > 1e-5) ? 1e-6 : 0.01 * values / slopes;
 }
 
-/* The largest step that is worth trying: up to a special time, and not far beyond the next
- * reaction. */
-SALTUS_FN double saltus_ode_room(const saltus_trajectory *p, const saltus_ode *o, double target)
-{
-    double room = p->special - p->t;
-    if (!o->is_mean) {
-        const double rate = SALTUS_K(0, o->n - 1);
-        const double wait = 1.25 * (target - p->carried.hazard) / rate;
-        room = rate > 0.0 && wait < room ? wait : room;
-    }
-    return room;
-}
-
-/* x to the power of -1/n, for x > 0, within 6 %: by n the exponent is divided, and the mantissa as
- * if it were part of it. What steers steps needs no more. */
-SALTUS_FN double saltus_ode_inverse_root(double x, int n)
-{
-    const int64_t one = 0x3ff0000000000000;
-    return SALTUS_AS_F64(one + one / n - SALTUS_AS_I64(x) / n);
-}
-
 /* Try a step of that size; returns its error. */
 SALTUS_FN double saltus_ode_try(saltus_trajectory *p, saltus_ode *o, double size)
 {
@@ -132,12 +111,6 @@ SALTUS_FN void saltus_ode_dense(saltus_ode *o, double size, int is_stiff)
     } else {
         saltus_ode_explicit_dense(o, size);
     }
-}
-
-/* A step below this does not move the time. */
-SALTUS_FN double saltus_ode_least(const saltus_trajectory *p)
-{
-    return 0x1p-50 * saltus_abs(p->t) + 1e-300;
 }
 
 /* What comes of a step that was tried. */
@@ -182,7 +155,7 @@ SALTUS_FN saltus_ode_verdict saltus_ode_judge(saltus_trajectory *p, saltus_ode *
         p->carried.step = o->size;
         o->is_rejected = 1;
         o->is_cut = 0;
-        if (!(o->size < saltus_ode_least(p))) {
+        if (!(o->size < saltus_ode_least(p->t))) {
             return SALTUS_ODE_AGAIN;
         }
         /* what is not finite spreads in the method for stiff systems */
@@ -195,8 +168,7 @@ SALTUS_FN saltus_ode_verdict saltus_ode_judge(saltus_trajectory *p, saltus_ode *
         p->carried.step = 0.0;
         return SALTUS_ODE_AIM;
     }
-    double more = error > 1e-8 ? 0.9 * saltus_ode_inverse_root(error, order) : 5.0;
-    more = more > 5.0 ? 5.0 : more < 0.2 ? 0.2 : more;
+    double more = saltus_ode_growth(error, order);
     more = o->is_rejected && more > 1.0 ? 1.0 : more;
     /* a step that something else made short tells nothing against a longer one */
     if (!(o->size < p->carried.step && o->size * more < p->carried.step)) {
@@ -206,30 +178,11 @@ SALTUS_FN saltus_ode_verdict saltus_ode_judge(saltus_trajectory *p, saltus_ode *
     return SALTUS_ODE_TAKEN;
 }
 
-/* The share of the step at which the hazard reaches `target`, which it does: by Newton's method
- * within a bracket, which is halved where that leaves it. */
+/* The share of the step at which the hazard reaches `target`, which it does. */
 SALTUS_OUTLINE double saltus_ode_find_event(const saltus_ode *o, double target)
 {
-    const int i = o->n - 1;
-    double low = 0.0, high = 1.0, slope;
-    double theta = (target - o->y[SALTUS_AT(i)]) / (o->z[SALTUS_AT(i)] - o->y[SALTUS_AT(i)]);
-    for (int k = 0; k < 60; ++k) {
-        if (!(theta > low && theta < high)) {
-            theta = 0.5 * (low + high);
-        }
-        const double off = saltus_ode_at(o, i, theta, &slope) - target;
-        if (off < 0.0) {
-            low = theta;
-        } else {
-            high = theta;
-        }
-        const double change = off / slope;
-        theta -= change;
-        if (saltus_abs(change) < 1e-7) {
-            break; /* the next correction would be the square of this one */
-        }
-    }
-    return theta < 0.0 ? 0.0 : theta < 1.0 ? theta : 1.0;
+    const saltus_ode_polynomial p = saltus_ode_component(o, o->n - 1);
+    return saltus_ode_reach(&p, target, -1);
 }
 
 /* Choose a reaction by the propensities of the present time, and fire it. */
@@ -337,7 +290,7 @@ SALTUS_FN void saltus_ode_begin(saltus_trajectory *p, const saltus_direct *d, sa
 /* Make ready for a step: the state is in o->y and its slope in k[0]. */
 SALTUS_FN saltus_failure saltus_ode_aim(saltus_trajectory *p, saltus_direct *d, saltus_ode *o)
 {
-    const double least = saltus_ode_least(p);
+    const double least = saltus_ode_least(p->t);
     if (saltus_ode_examine(p, o) != SALTUS_FINE) {
         return p->failure;
     }
@@ -348,7 +301,10 @@ SALTUS_FN saltus_failure saltus_ode_aim(saltus_trajectory *p, saltus_direct *d, 
     if (!o->is_mean && p->n->n_reactions > 0) {
         o->target = saltus_ode_target(p, d, &o->word);
     }
-    const double room = saltus_ode_room(p, o, o->target);
+    const double until_special = p->special - p->t;
+    const double room = o->is_mean ? until_special
+                                   : saltus_ode_room(until_special, o->target - p->carried.hazard,
+                                                     SALTUS_K(0, o->n - 1));
     o->size = p->carried.step < room ? p->carried.step : room > least ? room : least;
     o->is_cut = o->size < p->carried.step;
     o->is_rejected = 0;
@@ -457,6 +413,18 @@ SALTUS_FN int saltus_ode_land(saltus_trajectory *p, saltus_direct *d, saltus_ode
     const int fine =
         saltus_trajectory_settle(p) == SALTUS_FINE && saltus_ode_rebuild(p, d, o) == SALTUS_FINE;
     return fine ? 0 : -1;
+}
+
+/* Let the next reaction happen at time `end`, where the state is o->w. */
+SALTUS_FN saltus_failure saltus_ode_react(saltus_trajectory *p, saltus_direct *d, saltus_ode *o,
+                                          double end)
+{
+    saltus_ode_place(p, o, end, o->w);
+    p->carried.n_stalled = 0;
+    p->carried.hazard = 0.0;
+    p->t = end;
+    p->after = 0;
+    return saltus_ode_fire(p, d, o, o->word);
 }
 
 /* Take one step, and find what ends it. Returns -1 when the trajectory has failed. */

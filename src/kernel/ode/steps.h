@@ -56,25 +56,21 @@ SALTUS_FN saltus_ode_memory saltus_ode_memory_of(const saltus_ode *o)
     return m;
 }
 
-/* Count a step of size h that was taken, whose last two stages are both at its end, by how fast
- * errors would grow: 15 steps at the border of stability, with no 6 between them that are not, and
- * the trajectory is stiff from here on. */
+/* Whether steps are watched for stiffness. */
+SALTUS_FN int saltus_ode_may_turn_stiff(const saltus_ode *o)
+{
+    return o->wanted.stiff == SALTUS_STIFF_AUTO && o->may_be_stiff;
+}
+
+/* Count a step of size h that was taken: 15 at the border of stability, with no 6 between them that
+ * are not, and the trajectory is stiff from here on. */
 SALTUS_FN void saltus_ode_look_stiff(saltus_trajectory *p, const saltus_ode *o, double h)
 {
     const saltus_ode_memory m = saltus_ode_memory_of(o);
-    double slopes = 0.0, values = 0.0;
-    if (o->wanted.stiff != SALTUS_STIFF_AUTO || !o->may_be_stiff) {
+    if (!saltus_ode_may_turn_stiff(o)) {
         return;
     }
-    for (int i = 0; i < o->n; ++i) {
-        const double z = o->z[SALTUS_AT(i)];
-        const double scale = saltus_ode_scale(&m, i, o->y[SALTUS_AT(i)], z);
-        const double a = (SALTUS_K(6, i) - SALTUS_K(5, i)) / scale;
-        const double b = (z - o->w[SALTUS_AT(i)]) / scale;
-        slopes += a * a;
-        values += b * b;
-    }
-    if (values > 0.0 && h * h * slopes > 3.25 * 3.25 * values) {
+    if (saltus_ode_is_at_border(&m, h)) {
         p->carried.n_smooth = 0;
         p->carried.is_stiff = ++p->carried.n_stiff >= 15;
     } else if (p->carried.n_stiff > 0 && ++p->carried.n_smooth >= 6) {
@@ -84,19 +80,12 @@ SALTUS_FN void saltus_ode_look_stiff(saltus_trajectory *p, const saltus_ode *o, 
 
 SALTUS_OUTLINE void saltus_ode_explicit_dense(saltus_ode *o, double h)
 {
+    const saltus_ode_memory m = saltus_ode_memory_of(o);
     for (int i = 0; i < o->n; ++i) {
-        const double difference = o->z[SALTUS_AT(i)] - o->y[SALTUS_AT(i)];
-        const double bend = h * SALTUS_K(0, i) - difference;
-        SALTUS_DENSE(0, i) = o->y[SALTUS_AT(i)];
-        SALTUS_DENSE(1, i) = difference;
-        SALTUS_DENSE(2, i) = bend;
-        SALTUS_DENSE(3, i) = difference - h * SALTUS_K(6, i) - bend;
-        SALTUS_DENSE(4, i) = h * (-12715105075.0 / 11282082432.0 * SALTUS_K(0, i) +
-                                  87487479700.0 / 32700410799.0 * SALTUS_K(2, i) -
-                                  10690763975.0 / 1880347072.0 * SALTUS_K(3, i) +
-                                  701980252875.0 / 199316789632.0 * SALTUS_K(4, i) -
-                                  1453857185.0 / 822651844.0 * SALTUS_K(5, i) +
-                                  69997945.0 / 29380423.0 * SALTUS_K(6, i));
+        const saltus_ode_polynomial p = saltus_ode_polynomial_of(&m, i, h);
+        for (int d = 0; d < 5; ++d) {
+            SALTUS_DENSE(d, i) = p.c[d];
+        }
     }
 }
 
@@ -270,16 +259,20 @@ SALTUS_OUTLINE void saltus_ode_rosenbrock_dense(saltus_ode *o)
     }
 }
 
+SALTUS_FN saltus_ode_polynomial saltus_ode_component(const saltus_ode *o, int i)
+{
+    saltus_ode_polynomial p;
+    for (int d = 0; d < 5; ++d) {
+        p.c[d] = SALTUS_DENSE(d, i);
+    }
+    return p;
+}
+
 /* Component i at share `theta` of the step, in [0, 1], and its derivative with respect to theta. */
 SALTUS_FN double saltus_ode_at(const saltus_ode *o, int i, double theta, double *derivative)
 {
-    const double rest = 1.0 - theta;
-    const double b = SALTUS_DENSE(3, i) + rest * SALTUS_DENSE(4, i);
-    const double a = SALTUS_DENSE(2, i) + theta * b;
-    const double g = SALTUS_DENSE(1, i) + rest * a;
-    const double slope_a = b - theta * SALTUS_DENSE(4, i), slope_g = rest * slope_a - a;
-    *derivative = g + theta * slope_g;
-    return SALTUS_DENSE(0, i) + theta * g;
+    const saltus_ode_polynomial p = saltus_ode_component(o, i);
+    return saltus_ode_polynomial_at(&p, theta, derivative);
 }
 
 /* All components there, into o->w. */
