@@ -12,7 +12,11 @@ static double core_ns(const saltus_tables *tables, const struct saltus_lattice *
     (void)lattice;
     if (tables->n_rates > 0) { /* some steps for each event */
         const double moving = (double)tables->n_rates + tables->n_moving_laws;
-        return in_lanes ? 150.0 + 60.0 * moving : 300.0 + 120.0 * moving;
+        return in_lanes ? 70.0 + 15.0 * moving : 200.0 + 80.0 * moving;
+    }
+    if (tables->n_thinned > 0) { /* candidates that do not fire, and windows */
+        const double drifting = tables->n_thinned;
+        return in_lanes ? 4.0 + 0.4 * reactions + 4.0 * drifting : 45.0 + 10.0 * drifting;
     }
     return in_lanes ? 2.5 + 0.3 * reactions : reactions < 500.0 ? 35.0 + 0.1 * reactions : 170.0;
 }
