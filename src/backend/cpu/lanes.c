@@ -1,6 +1,7 @@
 /* Trajectories in lanes. Compiled once per instruction set: SALTUS_VARIANT is its name,
  * SALTUS_LANES its width. */
 #include "backend/cpu/cpu.h"
+#include "backend/cpu/one_lane.h"
 
 #include "core/memory.h"
 #include "engine/keep.h"
@@ -29,13 +30,6 @@ typedef struct lane_group {
     bool dry;                           /* there will be no more jobs */
     saltus_scalar_engine *single;       /* runs trajectories that lanes cannot carry */
 } lane_group;
-
-static int next_lane(uint64_t *bits)
-{
-    const int l = __builtin_ctzll(*bits);
-    *bits &= *bits - 1;
-    return l;
-}
 
 /* The number of a lane's next event, between two steps. */
 static uint64_t event_of(const lane_group *c, int l)

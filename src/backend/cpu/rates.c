@@ -4,6 +4,7 @@
  * the lane, which catches up before. Compiled once per instruction set:
  * SALTUS_VARIANT is its name, SALTUS_LANES its width. */
 #include "backend/cpu/cpu.h"
+#include "backend/cpu/one_lane.h"
 
 #include "core/memory.h"
 #include "engine/keep.h"
@@ -72,50 +73,6 @@ typedef struct lane_group {
     bool dry;                     /* there will be no more jobs */
     saltus_scalar_engine *single; /* runs trajectories that fail again, to report them */
 } lane_group;
-
-/* The number of a lane in a vector, without the detour over the whole vector that a subscript
- * takes.
- */
-static double lane_of(const saltus_f64 *vector, int l)
-{
-    double x;
-    memcpy(&x, (const char *)vector + (size_t)l * sizeof x, sizeof x);
-    return x;
-}
-
-static int64_t whole_of(const void *vector, int l)
-{
-    int64_t x;
-    memcpy(&x, (const char *)vector + (size_t)l * sizeof x, sizeof x);
-    return x;
-}
-
-static void set_whole(void *vector, int l, int64_t x)
-{
-    memcpy((char *)vector + (size_t)l * sizeof x, &x, sizeof x);
-}
-
-static void set_lane(saltus_f64 *vector, int l, double x)
-{
-    memcpy((char *)vector + (size_t)l * sizeof x, &x, sizeof x);
-}
-
-/* The lanes of these bits. */
-static saltus_mask mask_of(uint64_t bits)
-{
-    saltus_u64 number;
-    for (int l = 0; l < SALTUS_LANES; ++l) {
-        number[l] = (uint64_t)1 << l;
-    }
-    return SALTUS_NE(number & bits, number & 0);
-}
-
-static int next_lane(uint64_t *bits)
-{
-    const int l = __builtin_ctzll(*bits);
-    *bits &= *bits - 1;
-    return l;
-}
 
 /* Rows that the scalar engine has changed. */
 static void rows_to_lane(lane_group *c, int l)
