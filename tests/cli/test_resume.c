@@ -309,7 +309,7 @@ static void what_is_under_way_is_kept(void **state)
                  {"run long.yaml --until 300 --points 7 --rng mt19937 --record stats", 11},
                  {"run drawn.yaml --until 300 --points 7", 12},
                  {"run long.yaml --until 80 --points 7 --runs 8 --derive mean:A", 12},
-                 {"run drifting.yaml --until 40000 --points 7 --runs 60", 12},
+                 {"run drifting.yaml --until 20000 --points 7 --runs 60", 12},
                  {"run moving.yaml --until 40000 --points 7", 12},
                  {"run moving.yaml --until 2000 --points 7 --runs 60", 12},
                  {"run cycling.yaml --until 200000 --points 7 --method ode", 12},
