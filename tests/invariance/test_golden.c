@@ -20,14 +20,15 @@ typedef struct example {
     const char *name;
     double until;
     int n; /* trajectories */
-    /* well mixed; with values that are drawn; with rate rules; on a lattice; one that is too large
-     * for a played GPU */
-    enum { MIXED, DRAWN, RATES, LATTICE, LARGE_LATTICE } kind;
+    /* well mixed; with values that are drawn; with rate rules; with both; on a lattice; one that is
+     * too large for a played GPU */
+    enum { MIXED, DRAWN, RATES, DRAWN_RATES, LATTICE, LARGE_LATTICE } kind;
 } example;
 
 static const example examples[] = {
     {"ab-equilibrium", 1e-3, 2, LATTICE},
     {"abc-lattice", 0.01, 2, LATTICE},
+    {"adder", 60.0, 10, DRAWN_RATES},
     {"barrier", 5e-05, 1, LARGE_LATTICE},
     {"crowding", 2e-05, 1, LARGE_LATTICE},
     {"dimer-decay", 30.0, 20, MIXED},
@@ -48,6 +49,8 @@ static const example examples[] = {
     {"schlogl", 0.5, 20, MIXED},
     {"seasonal-sir", 10.0, 10, MIXED},
     {"signalling", 2e-3, 2, LATTICE},
+    {"sizer", 60.0, 10, DRAWN_RATES},
+    {"timer", 60.0, 10, DRAWN_RATES},
     {"single-gene-8", 40.0, 40, MIXED},
     {"single-gene-16", 20.0, 40, MIXED},
     {"single-gene-32", 10.0, 40, MIXED},
@@ -311,7 +314,9 @@ static void for_each_case(const example *x, void (*check)(const kase *))
         const bool is_ode = strcmp(methods[k], "ode") == 0;
         const bool has_philox_alone =
             x->kind > DRAWN || is_ode || strcmp(methods[k], "hybrid") == 0;
-        if ((x->kind == RATES && strcmp(methods[k], "tau") == 0) || (x->kind == DRAWN && is_ode)) {
+        const bool has_rates = x->kind == RATES || x->kind == DRAWN_RATES;
+        const bool is_drawn = x->kind == DRAWN || x->kind == DRAWN_RATES;
+        if ((has_rates && strcmp(methods[k], "tau") == 0) || (is_drawn && is_ode)) {
             continue;
         }
         for (int g = 0; g < (has_philox_alone ? 1 : N_BITS_GENERATORS); ++g) {
