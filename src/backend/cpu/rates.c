@@ -18,8 +18,8 @@ enum { FEW = SALTUS_LANES / 5 };
 /* What slopes are computed from. */
 typedef struct saltus_ode_context {
     const saltus_tables *n;
-    saltus_f64 *v;              /* [row] */
-    saltus_f64 still, negative; /* as in saltus_ode */
+    saltus_f64 *v;                                   /* [row] */
+    saltus_f64 still, negative, from, until, before; /* as in saltus_ode */
 } saltus_ode_context;
 
 /* As saltus_ode_slope does it, in the same order. */
@@ -30,7 +30,8 @@ SALTUS_FN void saltus_ode_slope_of(saltus_ode_context *c, saltus_f64 time, const
     for (int i = 0; i < n->n_rates; ++i) {
         c->v[n->rate_rows[i]] = y[i];
     }
-    c->v[n->row_time] = time;
+    const saltus_f64 late = saltus_select(SALTUS_LT(c->from, time), time, c->from);
+    c->v[n->row_time] = saltus_select(SALTUS_LT(late, c->until), late, c->before);
     saltus_program_run(n->code, n->motion, c->v);
     for (int i = 0; i < n->n_rates; ++i) {
         slope[i] = c->v[n->motion_rows[i]];
@@ -180,8 +181,19 @@ static saltus_status begin_steps(lane_group *c, saltus_error *err)
         }
         set_lane(&c->t, l, w->trajectory.t);
         set_lane(&c->slopes.still, l, w->ode.still);
+        set_lane(&c->slopes.from, l, w->ode.from);
+        set_lane(&c->slopes.until, l, w->ode.until);
     }
     return status;
+}
+
+/* The size of the step that is tried, and where it has to end. */
+static void size_to_lane(lane_group *c, int l)
+{
+    const saltus_ode *o = &c->scalars[l]->ode;
+    set_lane(&c->size, l, o->size);
+    set_lane(&c->slopes.until, l, o->until);
+    set_lane(&c->slopes.before, l, o->before);
 }
 
 static saltus_status aim_steps(lane_group *c, saltus_error *err)
@@ -198,7 +210,7 @@ static saltus_status aim_steps(lane_group *c, saltus_error *err)
             status = end_lane(c, l, err);
             continue;
         }
-        set_lane(&c->size, l, w->ode.size);
+        size_to_lane(c, l);
     }
     return status;
 }
@@ -251,7 +263,7 @@ static saltus_status judge_steps(lane_group *c, saltus_f64 error, saltus_error *
             status = end_step(c, l, err);
         } else if (verdict == 0) {
             c->again |= (uint64_t)1 << l;
-            set_lane(&c->size, l, w->ode.size);
+            size_to_lane(c, l);
         } else { /* stiff, or it has failed, which its engine finds again */
             c->again &= ~((uint64_t)1 << l);
             w->trajectory.failure = SALTUS_FINE;

@@ -85,6 +85,14 @@ typedef struct saltus_drift {
     int32_t has_counts;      /**< 1: it reads counts, and changes when they do */
 } saltus_drift;
 
+/** What only the time changes, and changes in pieces: rates may jump or bend where it goes from one
+ * to the next. `row` has its value once the program `pieces` was run. Without entries that is the
+ * piece; else the piece is the place of the value in a table of so many, which begins in row
+ * `table`. */
+typedef struct saltus_kink {
+    int32_t row, table, n_entries;
+} saltus_kink;
+
 /* Up to this many children stand under a node of the propensity tree. */
 enum { SALTUS_FANOUT = 8, SALTUS_MAX_LEVELS = 11 };
 
@@ -120,6 +128,7 @@ enum { SALTUS_FANOUT = 8, SALTUS_MAX_LEVELS = 11 };
     X(int32_t, rate_rows, t->n_rates)                         /* [rate] row of its variable */     \
     X(saltus_program, rates, t->n_rates)                      /* [rate] derivative, per time */    \
     X(saltus_program, roots, t->n_roots)                      /* [root] what a trigger compares */ \
+    X(saltus_kink, kinks, t->n_kinks)                         /* [kink] of rules, rates and laws */ \
     X(saltus_clock, clocks, t->n_flags)                       /* [flag] */                         \
     X(saltus_trigger, triggers, t->n_triggers)                /* [event] */                        \
     X(saltus_setting, settings, t->n_settings) /* [setting] by event; the last: at time 0 */       \
@@ -194,6 +203,7 @@ typedef struct saltus_tables {
     int32_t n_intervals;      /**< slots of programs on intervals; 0: no law drifts with time */
     int32_t n_rates, n_roots; /**< variables with a rate rule; roots of triggers that move */
     int32_t n_live_rules;
+    int32_t n_kinks;
     int32_t n_moving_rules, n_moving_laws, n_moving_nodes, n_moving_triggers;
     int32_t n_leaves; /**< reactions, padded to whole nodes */
     int32_t n_levels;
@@ -203,6 +213,7 @@ typedef struct saltus_tables {
     int32_t level_nodes[SALTUS_MAX_LEVELS]; /**< nodes that are not padding */
     int32_t largest_event;                  /**< assignments of the event that has most */
     saltus_program motion;                  /**< moving rules, rates and moving laws in one */
+    saltus_program pieces;                  /**< values of kinks, and before them rules of time */
     /** Some trigger or clock depends on counts, and is evaluated after every reaction. */
     int32_t watches_state;
     int32_t watched_clocks; /**< clocks that depend on counts */

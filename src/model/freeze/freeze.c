@@ -499,6 +499,7 @@ static saltus_status freeze(void *user, saltus_error *err)
     SALTUS_TRY(saltus_fill_starts(&f, err));
     SALTUS_TRY(saltus_compile_rates(&f, triggers, err));
     SALTUS_TRY(saltus_fill_moving(&f, err));
+    SALTUS_TRY(saltus_fill_kinks(&f, err));
     f.net->tables.has_tables = f.has_tables;
     if (model->space && f.has_tables) {
         SALTUS_FAIL(SALTUS_E_UNSUPPORTED,

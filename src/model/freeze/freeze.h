@@ -120,6 +120,7 @@ typedef struct saltus_freezer {
     saltus_delayed *delayed;
     saltus_program *rate_programs, *root_programs;
     int32_t *motion_rows;
+    saltus_kink *kinks;
     saltus_program *rule_programs; /* these stand in the tables, in the network's arena */
     saltus_trigger *triggers;
     saltus_setting *settings;
@@ -199,6 +200,11 @@ SALTUS_MUST_CHECK saltus_status saltus_compile_rates(saltus_freezer *f,
                                                      saltus_error *err);
 /** List rules and laws that move, when reactions and their tree are known. */
 SALTUS_MUST_CHECK saltus_status saltus_fill_moving(saltus_freezer *f, saltus_error *err);
+
+/* kinks.c */
+/** List what changes with the time in pieces: tables, comparisons, floor and its like, the
+ * remainder, min, max and abs, in rules, rates and laws. Not on a lattice. */
+SALTUS_MUST_CHECK saltus_status saltus_fill_kinks(saltus_freezer *f, saltus_error *err);
 
 /* variates.c */
 /** Refuse random numbers where there can be none. */

@@ -327,6 +327,10 @@ void saltus_place_rows(saltus_freezer *f)
     for (int i = 0; i < n->n_roots; ++i) {
         f->root_programs[i].result = saltus_final_row(n, f->root_programs[i].result);
     }
+    for (int i = 0; i < n->n_kinks; ++i) {
+        f->kinks[i].row = saltus_final_row(n, f->kinks[i].row);
+        f->kinks[i].table = saltus_final_row(n, f->kinks[i].table);
+    }
     for (size_t i = 0; i < f->n_clocks; ++i) {
         f->clocks[i].when.result = saltus_final_row(n, f->clocks[i].when.result);
     }
