@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_VALUES = 8 };
+enum { MOST_VALUES = 9 };
 
 /* The means of a model's columns at one time. */
 static void means(const char *text, const saltus_plan_options *plan, double time, int64_t n,
@@ -56,19 +56,21 @@ static double tents(void)
     return sum;
 }
 
-static const char bent[] = "parameters: {a: 0, b: 0, c: 0, d: 0, e: 0, f: 0, g: 0}\n"
-                           "rules: {phase: \"rem(time, 2)\", late: time - 4}\n"
-                           "rate rules:\n"
-                           "  a: linear(time, 0, 0, 1.3, 5, 2.1, 1, 20, 1)\n"
-                           "  b: held(time, 0, 1, 1.7, 3, 5, 0.5, 20, 0)\n"
-                           "  c: piecewise(1, rem(time, 3) < 1.1, 0)\n"
-                           "  d: floor(time) + abs(late)\n"
-                           "  e: linear(phase, 0, 0, 1, 1, 2, 0)*exp(-time)\n"
-                           "  f: max(0, late)*ceil(time/4) - min(time, 2)\n"
-                           "  g: piecewise(1, sin(time) > 0.5, 0)\n";
+static const char bent[] =
+    "parameters: {a: 0, b: 0, c: 0, d: 0, e: 0, f: 0, g: 0, h: 0}\n"
+    "rules: {phase: \"rem(time, 2)\", late: time - 4}\n"
+    "rate rules:\n"
+    "  a: linear(time, 0, 0, 1.3, 5, 2.1, 1, 20, 1)\n"
+    "  b: held(time, 0, 1, 1.7, 3, 5, 0.5, 20, 0)\n"
+    "  c: piecewise(1, rem(time, 3) < 1.1, 0)\n"
+    "  d: floor(time) + abs(late)\n"
+    "  e: linear(phase, 0, 0, 1, 1, 2, 0)*exp(-time)\n"
+    "  f: max(0, late)*ceil(time/4) - min(time, 2)\n"
+    "  g: piecewise(1, sin(time) > 0.5, 0)\n"
+    "  h: spline(time, 0, 1, 1, 2, 2.5, 10, 3, 10.5, 5, 0, 6, 0.1, 8, 4, inf, 0)\n";
 
 /* A table's entries and turns of conditions end steps, so that errors are those of what is between
- * them, where all but e are polynomials. */
+ * them, where all but e are polynomials, and h is a cubic. */
 static void steps_end_where_rates_bend(void **state)
 {
     static const double tolerances[] = {1e-3, 1e-6, 1e-9};
@@ -81,18 +83,20 @@ static void steps_end_where_rates_bend(void **state)
         45.0 + 8.0 + 18.0,
         tents(),
         8.0 * 2.0 + 10.0 * 3.0 - 18.0, /* 4 to 8: twice 8; 8 to 10: 3 times 10 */
-        2.0 * (pi * 2.0 / 3.0), /* of each period, from pi/6 to 5 pi/6; the second ends at 8.90 */
+        2.0 * (pi * 2.0 / 3.0),  /* of each period, from pi/6 to 5 pi/6; the second ends at 8.90 */
+        29.17293222083643 + 8.0, /* scipy's PchipInterpolator.integrate, and 4 from 8 on */
     };
     (void)state;
     for (int i = 0; i < 9; ++i) {
         saltus_plan_options plan = saltus_plan_options_default();
         double x[MOST_VALUES];
-        plan.columns = "a,b,c,d,e,f,g";
+        plan.columns = "a,b,c,d,e,f,g,h";
         plan.rtol = tolerances[i / 3];
         plan.stiff = stiff[i % 3];
         means(bent, &plan, 10.0, 1, x, NULL);
-        for (int k = 0; k < 7; ++k) {
-            check_near(x[k], expected[k], k == 4 ? 10.0 * plan.rtol : 1e-12 * (1.0 + expected[k]),
+        for (int k = 0; k < 8; ++k) {
+            check_near(x[k], expected[k],
+                       k == 4 || k == 7 ? 10.0 * plan.rtol : 1e-12 * (1.0 + expected[k]),
                        (const char[]){(char)('a' + k), '\0'});
         }
     }

@@ -65,6 +65,7 @@ static const char *const models[] = {
     "dose*abs(cos(time))\n"                                                                   \
     "  g: 2 A -> B @ 0.001*time*A*(A - 1)\n  h: C -> A @ C*piecewise(time, time < 3, 3)/10\n" \
     "  i: B -> A @ 0.1\n  j: 0 -> C @ A/(1 + time)\n"                                         \
+    "  k: 0 -> C @ spline(time, 0, 1, 1, 3, 4, 0.5, 5, 1, inf, 0)\n"                          \
     "events:\n  e1: {when: C > 20, set: {k: k + time/10, C: 5}}\n"                            \
     "  e2: {at: 2.5, set: {A: A + 10}}\n"
 

@@ -198,7 +198,7 @@ typedef struct saltus_tables {
     int32_t n_variates, row_variates;
     int32_t n_delayed, n_late;
     int32_t n_starts;   /**< of the settings, the last ones: values at time 0, in their order */
-    int32_t has_tables; /**< some program has one: held, linear */
+    int32_t has_tables; /**< some program has one: held, linear, spline */
     int32_t n_thinned, n_drifts, n_bound_code, n_thinned_nodes;
     int32_t n_intervals;      /**< slots of programs on intervals; 0: no law drifts with time */
     int32_t n_rates, n_roots; /**< variables with a rate rule; roots of triggers that move */

@@ -37,6 +37,7 @@ static const saltus_expr *value_of(saltus_freezer *f, const saltus_expr *e)
     switch (e->op) {
     case SALTUS_OP_HELD:
     case SALTUS_OP_LINEAR:
+    case SALTUS_OP_SPLINE:
         return e->args[0];
     case SALTUS_OP_LT:
     case SALTUS_OP_LE:

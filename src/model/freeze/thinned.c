@@ -108,6 +108,7 @@ static saltus_status compile(builder *b, const saltus_expr *e, int free_temporar
         break;
     case SALTUS_OP_HELD:
     case SALTUS_OP_LINEAR:
+    case SALTUS_OP_SPLINE:
         SALTUS_TRY(compile(b, e->args[0], free_temporary, &first, err));
         SALTUS_TRY(saltus_table_rows(f, e, &second, &row, err));
         SALTUS_TRY(emit(b, (saltus_instruction){(int32_t)e->op, 0, first, -1 - second, -1 - row},
