@@ -38,9 +38,18 @@ typedef struct saltus_pair {
     int32_t first, second;
 } saltus_pair;
 
+/** What a flag is. */
+typedef enum saltus_clock_kind {
+    SALTUS_CLOCK_STEPS, /**< 1 from a time on, or up to it */
+    SALTUS_CLOCK_TURNS, /**< 1 while a comparison holds that drifts with time; the next flag is */
+    SALTUS_CLOCK_NEXT   /**< the time of its next change, or of another look (ssa/turning.h) */
+} saltus_clock_kind;
+
 /** A clock condition: flag `row` is 1 from the time that the program gives on (or up to it). */
 typedef struct saltus_clock {
-    saltus_program when; /**< the time at which the condition changes */
+    saltus_program when;            /**< the time at which the condition changes */
+    saltus_program holds, interval; /**< of one that turns: 1 or 0, and the same on intervals */
+    int32_t kind;                   /**< a saltus_clock_kind */
     int32_t row;
     int32_t after;  /**< 1: true after that time; 0: true before it */
     int32_t strict; /**< 1: changes just after that time; 0: at it */
@@ -200,8 +209,9 @@ typedef struct saltus_tables {
     int32_t n_starts;   /**< of the settings, the last ones: values at time 0, in their order */
     int32_t has_tables; /**< some program has one: held, linear, spline */
     int32_t n_thinned, n_drifts, n_bound_code, n_thinned_nodes;
-    int32_t n_intervals;      /**< slots of programs on intervals; 0: no law drifts with time */
-    int32_t n_rates, n_roots; /**< variables with a rate rule; roots of triggers that move */
+    int32_t row_slots, n_turning; /**< intervals of clocks that turn, two numbers each; how many */
+    int32_t n_intervals;          /**< slots of programs on intervals; 0: no law drifts with time */
+    int32_t n_rates, n_roots;     /**< variables with a rate rule; roots of triggers that move */
     int32_t n_live_rules;
     int32_t n_kinks;
     int32_t n_moving_rules, n_moving_laws, n_moving_nodes, n_moving_triggers;

@@ -147,10 +147,11 @@ static saltus_status free_triggers(saltus_freezer *f, const saltus_expr **trigge
         const saltus_event *e = &f->model->events[i];
         (void)snprintf(what, sizeof what, "%sevent '%.100s': its trigger",
                        saltus_place(f->model, e->line, place), e->id);
-        SALTUS_TRY(saltus_free_of_time(f, e->trigger, !f->is_continuous, what,
-                                       "a trigger can compare the time with a value, and rates may "
-                                       "drift with time; a trigger that drifts cannot yet",
-                                       &triggers[i], err));
+        SALTUS_TRY(
+            saltus_free_of_time(f, e->trigger, !f->is_continuous, what,
+                                "in a model with rate rules it could, as triggers are looked "
+                                "at between reactions there",
+                                &triggers[i], err));
     }
 done:
     return status;
@@ -203,12 +204,7 @@ static saltus_status fill_events(saltus_freezer *f, const saltus_expr **triggers
         t->watches_state |= saltus_reads_counts(f, triggers[i]);
     }
     t->n_triggers = (int32_t)f->model->n_events;
-    for (size_t i = 0; i < f->n_clocks; ++i) {
-        SALTUS_TRY(saltus_compile(f, f->clock_when[i], &f->clocks[i].when, err));
-        f->clocks[i].row = t->row_flags + (int)i;
-        t->watched_clocks += saltus_reads_counts(f, f->clock_when[i]);
-        t->watches_state |= saltus_reads_counts(f, f->clock_when[i]);
-    }
+    SALTUS_TRY(saltus_compile_clocks(f, err));
 done:
     return status;
 }

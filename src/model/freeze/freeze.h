@@ -109,6 +109,7 @@ typedef struct saltus_freezer {
 
     saltus_instruction *bound_code; /**< on intervals: saltus_fill_thinned */
     size_t n_bound_code, bound_code_capacity;
+    int n_bound_temporaries; /**< slots that its programs need beside the time and drifts */
     saltus_drift *drifts;
     size_t n_drifts, drifts_capacity;
     saltus_program *bounds;
@@ -183,6 +184,8 @@ bool saltus_suggest_amounts(saltus_freezer *f, char *text, size_t room);
 SALTUS_MUST_CHECK saltus_status saltus_free_of_time(saltus_freezer *f, const saltus_expr *e,
                                                     bool must, const char *what, const char *hint,
                                                     const saltus_expr **out, saltus_error *err);
+/** Compile the times of flags, and the comparisons of those that turn. */
+SALTUS_MUST_CHECK saltus_status saltus_compile_clocks(saltus_freezer *f, saltus_error *err);
 /** Whether e reads the time, also through rules, other than through flags. */
 bool saltus_reads_time(const saltus_freezer *f, const saltus_expr *e);
 
@@ -308,6 +311,11 @@ bool saltus_reads_counts(const saltus_freezer *f, const saltus_expr *e);
 /* thinned.c */
 /** Bounds of the laws that drift with time; behind rules and reactions. */
 SALTUS_MUST_CHECK saltus_status saltus_fill_thinned(saltus_freezer *f, saltus_error *err);
+/** Compile an expression on intervals that reads no rules of the time. */
+SALTUS_MUST_CHECK saltus_status saltus_compile_interval(saltus_freezer *f, const saltus_expr *e,
+                                                        saltus_program *out, saltus_error *err);
+/** How many slots programs on intervals have, once all are compiled. */
+int saltus_interval_slots(const saltus_freezer *f);
 /** The same for programs on intervals as saltus_place_rows, and after it. */
 void saltus_place_intervals(saltus_freezer *f);
 

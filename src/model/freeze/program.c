@@ -303,7 +303,8 @@ void saltus_place_rows(saltus_freezer *f)
     n->row_constants = n->row_one + 1;
     n->n_constants = (int32_t)f->n_constants;
     n->row_temporaries = n->row_constants + n->n_constants;
-    n->n_temporaries = f->n_temporaries;
+    n->row_slots = n->row_temporaries + f->n_temporaries;
+    n->n_temporaries = f->n_temporaries + (n->n_turning > 0 ? 2 * saltus_interval_slots(f) : 0);
     n->row_variates = n->row_temporaries + n->n_temporaries;
     n->n_variates = (int32_t)f->n_variates;
     n->n_rows = n->row_variates + n->n_variates;
@@ -335,6 +336,7 @@ void saltus_place_rows(saltus_freezer *f)
     }
     for (size_t i = 0; i < f->n_clocks; ++i) {
         f->clocks[i].when.result = saltus_final_row(n, f->clocks[i].when.result);
+        f->clocks[i].holds.result = saltus_final_row(n, f->clocks[i].holds.result);
     }
     for (int i = 0; i < n->n_triggers; ++i) {
         saltus_trigger *t = &f->triggers[i];
