@@ -230,13 +230,14 @@ saltus_status saltus_free_of_time(saltus_freezer *f, const saltus_expr *e, bool 
 {
     saltus_status status = SALTUS_OK;
     const saltus_expr **args = NULL;
-    if (!saltus_reads_time(f, e)) {
+    /* on a lattice a law of time is evaluated at the middle of each step, whatever it is */
+    if (!saltus_reads_time(f, e) || (f->model->space && !must)) {
         *out = e;
         return SALTUS_OK;
     }
     if (is_comparison(e)) {
         SALTUS_TRY(make_flag(f, e, out, err));
-        if (!*out && must && !f->model->space) {
+        if (!*out && must) {
             SALTUS_TRY(make_turning(f, e, out, err));
         }
         if (*out) {
@@ -247,8 +248,8 @@ saltus_status saltus_free_of_time(saltus_freezer *f, const saltus_expr *e, bool 
         saltus_error_set(
             err, SALTUS_E_UNSUPPORTED,
             "%s depends on time other than through comparisons with the time such as 'time >= "
-            "25'%s",
-            what, f->model->space ? "" : " or 'sin(time) > 0.5', of what reactions do not change");
+            "25' or 'sin(time) > 0.5', of what reactions do not change",
+            what);
         saltus_error_hint(err, "%s", hint);
         status = SALTUS_E_UNSUPPORTED;
         goto done;
