@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "../support/bits.h"
-#include "../support/check.h"
+#include "../support/samples.h"
 
 #include <math.h>
 #include <string.h>
@@ -36,13 +36,6 @@ static void means(const char *text, const saltus_plan_options *plan, double time
     }
     moments_free(&m);
     saltus_model_destroy(model);
-}
-
-static void check_near(double x, double expected, double within, const char *what)
-{
-    if (!(fabs(x - expected) <= within)) {
-        fail_msg("%s: %.12g, not %.12g +- %.2g", what, x, expected, within);
-    }
 }
 
 /* The integral to 10 of exp(-t) times the tent of period 2 that is 1 at odd times. */

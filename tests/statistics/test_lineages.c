@@ -8,83 +8,48 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "../support/check.h"
+#include "../support/samples.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-enum { GENERATIONS = 10, N_CELLS = 20000, N_SHOWN = 5, MOST_CELLS = N_CELLS };
+enum { GENERATIONS = 10, N_CELLS = 20000, N_SHOWN = 5 };
 /* Of each cell at the end: these, in the order in which they are recorded. */
 enum { X_NOW, V_NOW, BIRTH, PARENT, PROTEIN };
 static const double molecules = 40.0; /* per volume, in the mean */
 
-typedef struct cells {
-    double x[MOST_CELLS][N_SHOWN];
-    int64_t n;
-} cells;
-
-static saltus_status deliver(void *user, const saltus_block *b, void *prepared, saltus_error *err)
+static double of_cell(const samples *c, int64_t i, int k)
 {
-    cells *c = user;
-    (void)prepared, (void)err;
-    assert_int_equal(b->n_counts + b->n_observables, N_SHOWN);
-    assert_int_equal(b->n_points, 1);
-    for (int64_t i = 0; i < b->n_trajectories; ++i) {
-        for (int k = 0; k < N_SHOWN; ++k) {
-            c->x[c->n][k] = k < b->n_counts
-                                ? (double)b->counts[i * b->n_counts + k]
-                                : b->observables[i * b->n_observables + k - b->n_counts];
-        }
-        ++c->n;
-    }
-    return SALTUS_OK;
+    return c->x[N_SHOWN * i + k];
 }
 
-/* Cells of a model, at a time at which all have a 10th descendant. Freezes and frees the model. */
-static cells *grown(saltus_model *m, const char *columns, double until)
+/* Cells of a model, at a time at which all have a 10th descendant. */
+static samples grown(const char *text, const char *columns, double until)
 {
-    saltus_error err = {0};
-    saltus_backend *b = NULL;
-    saltus_plan *plan = NULL;
-    cells *c = calloc(1, sizeof *c);
-    assert_non_null(c);
-    const saltus_sink sink = {.user = c, .deliver = deliver};
-    saltus_plan_options wanted = saltus_plan_options_default();
-    saltus_run_options run = saltus_run_options_default();
-    wanted.columns = columns;
-    wanted.n_threads = 2;
-    run.seed = 4;
-    run.n_trajectories = scaled(N_CELLS);
-    run.times = &until;
-    run.n_times = 1;
-    OK(saltus_model_freeze(m, SALTUS_LAW_LITERAL, &err));
-    OK(saltus_backend_open("cpu", &b, &err));
-    OK(saltus_plan_create(m, b, &wanted, &plan, &err));
-    OK(saltus_run(plan, &run, &sink, NULL, &err));
-    saltus_plan_destroy(plan);
-    saltus_backend_close(b);
-    saltus_model_destroy(m);
-    assert_int_equal(c->n, run.n_trajectories);
-    for (int64_t i = 0; i < c->n; ++i) {
-        assert_true(c->x[i][BIRTH] > 0.0); /* there is a 10th descendant */
+    const saltus_plan_options wanted = options(NULL, columns);
+    const samples c = run(text, &wanted, &until, 1, scaled(N_CELLS));
+    assert_int_equal(c.n_columns, N_SHOWN);
+    for (int64_t i = 0; i < c.n; ++i) {
+        assert_true(of_cell(&c, i, BIRTH) > 0.0); /* there is a 10th descendant */
     }
     return c;
 }
 
-static cells *grown_example(const char *name)
+static samples grown_example(const char *name)
 {
     const char *source = getenv("SALTUS_SOURCE");
-    saltus_error err = {0};
-    saltus_model *m = NULL;
-    char path[1000];
+    char path[1000], text[4000];
     if (!source) {
         print_message("SKIP: SALTUS_SOURCE does not name the source folder\n");
         skip();
     }
     (void)snprintf(path, sizeof path, "%s/examples/%s.yaml", source, name);
-    OK(saltus_model_read(path, &m, &err));
-    return grown(m, "X,V,birth,parent,protein", 370.0);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    const size_t size = fread(text, 1, sizeof text - 1, file);
+    assert_int_equal(fclose(file), 0);
+    text[size] = '\0';
+    return grown(text, "X,V,birth,parent,protein", 370.0);
 }
 
 /* Powers of what is compared about its mean. */
@@ -120,12 +85,12 @@ static void check_spread(const char *what, const double *x, int64_t n, double me
     }
 }
 
-static void check_column(const char *what, const cells *c, int k, double mean, double variance)
+static void check_column(const char *what, const samples *c, int k, double mean, double variance)
 {
     double *x = malloc((size_t)c->n * sizeof *x);
     assert_non_null(x);
     for (int64_t i = 0; i < c->n; ++i) {
-        x[i] = c->x[i][k];
+        x[i] = of_cell(c, i, k);
     }
     check_spread(what, x, c->n, mean, variance);
     free(x);
@@ -133,16 +98,16 @@ static void check_column(const char *what, const cells *c, int k, double mean, d
 
 /* The correlation of sizes at birth of mother and daughter. Fisher's z has the standard deviation
  * 1/sqrt(n - 3) of normal sizes; these are near enough to normal for 6 of them. */
-static void check_correlation(const cells *c, double expected)
+static void check_correlation(const samples *c, double expected)
 {
     double xx = 0.0, xy = 0.0, yy = 0.0, x = 0.0, y = 0.0;
     const double n = (double)c->n;
     for (int64_t i = 0; i < c->n; ++i) {
-        x += c->x[i][PARENT] / n;
-        y += c->x[i][BIRTH] / n;
+        x += of_cell(c, i, PARENT) / n;
+        y += of_cell(c, i, BIRTH) / n;
     }
     for (int64_t i = 0; i < c->n; ++i) {
-        const double a = c->x[i][PARENT] - x, b = c->x[i][BIRTH] - y;
+        const double a = of_cell(c, i, PARENT) - x, b = of_cell(c, i, BIRTH) - y;
         xx += a * a;
         xy += a * b;
         yy += b * b;
@@ -156,13 +121,13 @@ static void check_correlation(const cells *c, double expected)
 /* Molecules at birth, of volumes with that mean and variance; and that given the volume they are
  * Poisson at any time: (X - 40 V)/sqrt(40 V) has the mean 0 and the variance 1. With m the mean of
  * X given all volumes, dm/dt = 40 V' between divisions and m is divided as V is, so m = 40 V. */
-static void check_molecules(const cells *c, double mean, double variance)
+static void check_molecules(const samples *c, double mean, double variance)
 {
     double *z = malloc((size_t)c->n * sizeof *z);
     assert_non_null(z);
     for (int64_t i = 0; i < c->n; ++i) {
-        const double expected = molecules * c->x[i][V_NOW];
-        z[i] = (c->x[i][X_NOW] - expected) / sqrt(expected);
+        const double expected = molecules * of_cell(c, i, V_NOW);
+        z[i] = (of_cell(c, i, X_NOW) - expected) / sqrt(expected);
     }
     check_spread("X given V", z, c->n, 0.0, 1.0);
     free(z);
@@ -175,31 +140,31 @@ static void check_molecules(const cells *c, double mean, double variance)
  * is lognormal. */
 static void a_timer_keeps_no_size(void **state)
 {
-    cells *c = grown_example("timer");
+    samples c = grown_example("timer");
     const double growth = log(2.0) / 20.0, of_log = GENERATIONS * growth * growth * 4.0;
     const double mean = exp(0.5 * of_log), square = exp(2.0 * of_log);
     double logs[N_CELLS];
     (void)state;
-    for (int64_t i = 0; i < c->n; ++i) {
-        logs[i] = log(c->x[i][BIRTH]);
+    for (int64_t i = 0; i < c.n; ++i) {
+        logs[i] = log(of_cell(&c, i, BIRTH));
     }
-    check_spread("ln V at birth", logs, c->n, 0.0, of_log);
-    check_column("V at birth", c, BIRTH, mean, square - mean * mean);
-    check_molecules(c, mean, square - mean * mean);
-    free(c);
+    check_spread("ln V at birth", logs, c.n, 0.0, of_log);
+    check_column("V at birth", &c, BIRTH, mean, square - mean * mean);
+    check_molecules(&c, mean, square - mean * mean);
+    free(c.x);
 }
 
 /* V at birth is a limit times a share, of this division alone. */
 static void a_sizer_forgets_the_mother(void **state)
 {
-    cells *c = grown_example("sizer");
+    samples c = grown_example("sizer");
     const double variance = (1.0 + 0.05 * 0.05) * (1.0 + 0.04 * 0.04) - 1.0;
     (void)state;
-    check_column("V at birth", c, BIRTH, 1.0, variance);
-    check_column("V of the mother at birth", c, PARENT, 1.0, variance);
-    check_correlation(c, 0.0);
-    check_molecules(c, 1.0, variance);
-    free(c);
+    check_column("V at birth", &c, BIRTH, 1.0, variance);
+    check_column("V of the mother at birth", &c, PARENT, 1.0, variance);
+    check_correlation(&c, 0.0);
+    check_molecules(&c, 1.0, variance);
+    free(c.x);
 }
 
 /* V' = (V + added)/2 with independent V and added: variance = (variance + that of added)/4, so it
@@ -208,14 +173,14 @@ static void a_sizer_forgets_the_mother(void **state)
  * (Nieto et al., Phys. Rev. E 101 (2020) 022401). */
 static void an_adder_halves_what_differs(void **state)
 {
-    cells *c = grown_example("adder");
+    samples c = grown_example("adder");
     const double variance = 0.1 / 3.0;
     (void)state;
-    check_column("V at birth", c, BIRTH, 1.0, variance);
-    check_column("V of the mother at birth", c, PARENT, 1.0, variance);
-    check_correlation(c, 0.5);
-    check_molecules(c, 1.0, variance);
-    free(c);
+    check_column("V at birth", &c, BIRTH, 1.0, variance);
+    check_column("V of the mother at birth", &c, PARENT, 1.0, variance);
+    check_correlation(&c, 0.5);
+    check_molecules(&c, 1.0, variance);
+    free(c.x);
 }
 
 /* Between the two: steps at rates in proportion to V^2 give V^2 a constant mean growth until
@@ -237,16 +202,13 @@ static void steps_may_follow_a_power_of_size(void **state)
         "    when: S >= 4\n"
         "    set: {S: 0, mother: born, born: V*V/4, V: V/2, X: \"binomial(X, 0.5)\", n: n + 1}\n"
         "  tenth: {when: n >= 10, set: {birth: born, parent: mother, protein: X}}\n";
-    saltus_error err = {0};
-    saltus_model *m = NULL;
     (void)state;
-    OK(saltus_model_parse_yaml(text, strlen(text), "power.yaml", &m, &err));
-    cells *c = grown(m, "X,V,birth,parent,protein", 500.0);
+    samples c = grown(text, "X,V,birth,parent,protein", 500.0);
     const double of_added = 3.0 * 3.0 / 4.0;
-    check_column("V^2 at birth", c, BIRTH, 1.0, of_added / 15.0);
-    check_column("V^2 of the mother at birth", c, PARENT, 1.0, of_added / 15.0);
-    check_correlation(c, 0.25);
-    free(c);
+    check_column("V^2 at birth", &c, BIRTH, 1.0, of_added / 15.0);
+    check_column("V^2 of the mother at birth", &c, PARENT, 1.0, of_added / 15.0);
+    check_correlation(&c, 0.25);
+    free(c.x);
 }
 
 /* With linear growth a timer adds what does not depend on the size, as an adder does. */
@@ -263,14 +225,11 @@ static void a_timer_with_linear_growth_is_an_adder(void **state)
         "    set: {mother: born, born: V/2, V: V/2, n: n + 1, next: \"next + normal(20, 4, 0, "
         "40)\"}\n"
         "  tenth: {when: n >= 10, set: {birth: born, parent: mother}}\n";
-    saltus_error err = {0};
-    saltus_model *m = NULL;
     (void)state;
-    OK(saltus_model_parse_yaml(text, strlen(text), "linear.yaml", &m, &err));
-    cells *c = grown(m, "X,V,birth,parent,n", 400.0);
-    check_column("V at birth", c, BIRTH, 1.0, 0.2 * 0.2 / 3.0);
-    check_correlation(c, 0.5);
-    free(c);
+    samples c = grown(text, "X,V,birth,parent,n", 400.0);
+    check_column("V at birth", &c, BIRTH, 1.0, 0.2 * 0.2 / 3.0);
+    check_correlation(&c, 0.5);
+    free(c.x);
 }
 
 /* Made at a constant rate k, whatever the size, between divisions by a timer. The mean L of X given
@@ -282,8 +241,6 @@ static void a_timers_noise_is_in_molecules(void **state)
 {
     for (int k = 0; k < 2; ++k) {
         const double sd = k == 0 ? 0.0 : 4.0, rate = 3.0;
-        saltus_error err = {0};
-        saltus_model *m = NULL;
         char text[600], next[40];
         (void)state;
         (void)snprintf(next, sizeof next, k == 0 ? "20" : "normal(20, %g, 0, 40)", sd);
@@ -296,13 +253,12 @@ static void a_timers_noise_is_in_molecules(void **state)
                        "           next: \"next + %s\"}}\n"
                        "  tenth: {when: n >= 10, set: {birth: X, parent: before}}\n",
                        next, rate, next);
-        OK(saltus_model_parse_yaml(text, strlen(text), "timer.yaml", &m, &err));
-        cells *c = grown(m, "X,V,birth,parent,before", 400.0);
+        samples c = grown(text, "X,V,birth,parent,before", 400.0);
         const double rest = exp2(-GENERATIONS), mean = rate * 20.0 * (1.0 - rest);
         const double variance = rate * rate * sd * sd / 3.0 * (1.0 - rest * rest);
-        check_column("X at birth", c, BIRTH, mean, mean + variance);
-        check_column("X before division", c, PARENT, 2.0 * mean, 2.0 * mean + 4.0 * variance);
-        free(c);
+        check_column("X at birth", &c, BIRTH, mean, mean + variance);
+        check_column("X before division", &c, PARENT, 2.0 * mean, 2.0 * mean + 4.0 * variance);
+        free(c.x);
     }
 }
 

@@ -140,8 +140,9 @@ saltus_status saltus_yaml_input(const saltus_yaml_reader *r, const saltus_yaml_n
 {
     saltus_status status = SALTUS_OK;
     saltus_error *err = r->err, problem = {0};
-    const char *between = "linear";
+    const char *between = NULL;
     char *path = NULL, *text = NULL;
+    int op = SALTUS_OP_LINEAR;
     size_t size = 0;
     saltus_yaml_field f[] = {{.key = "input"}, {.key = "between"}};
     columns c = {.r = r, .what = what};
@@ -155,13 +156,13 @@ saltus_status saltus_yaml_input(const saltus_yaml_reader *r, const saltus_yaml_n
     SALTUS_TRY(saltus_yaml_text(r, c.node, what, &c.file));
     if (f[1].entry) {
         SALTUS_TRY(saltus_yaml_text(r, f[1].entry->value, what, &between));
-    }
-    const int op = saltus_function_named(between);
-    if (op < 0 || !saltus_op_is_table((saltus_op)op)) {
-        status = saltus_yaml_fail(r, f[1].entry->value, SALTUS_E_SYNTAX,
-                                  "%s: 'between' must be linear, held or spline, not '%.40s'", what,
-                                  between);
-        goto done;
+        op = saltus_function_named(between);
+        if (op < 0 || !saltus_op_is_table((saltus_op)op)) {
+            status = saltus_yaml_fail(r, f[1].entry->value, SALTUS_E_SYNTAX,
+                                      "%s: 'between' must be linear, held or spline, not '%.40s'",
+                                      what, between);
+            goto done;
+        }
     }
     path = saltus_path_beside(r->name, c.file);
     SALTUS_NEED(path);
