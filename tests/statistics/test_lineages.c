@@ -143,7 +143,7 @@ static void a_timer_keeps_no_size(void **state)
     samples c = grown_example("timer");
     const double growth = log(2.0) / 20.0, of_log = GENERATIONS * growth * growth * 4.0;
     const double mean = exp(0.5 * of_log), square = exp(2.0 * of_log);
-    double logs[N_CELLS];
+    double logs[N_CELLS] = {0};
     (void)state;
     for (int64_t i = 0; i < c.n; ++i) {
         logs[i] = log(of_cell(&c, i, BIRTH));
