@@ -352,7 +352,7 @@ static void bad_model_files_are_refused(void **state)
         {"rate.yaml", "species: {A: 1}\nreactions: {r: A -> 0 @ -1}\n", "rate constant is -1"},
         {"circle.yaml", "species: {A: 1}\nrules: {a: b + 1, b: a*2}\n", "depends on itself"},
         {"order.yaml", "species: {A: 1}\nreactions: {r: 2000000000 A -> 0 @ 1}\n", "mass action"},
-        {"drift.yaml", "species: {A: 1}\nevents: {e: {when: sin(time) > 0.5, set: {A: 2}}}\n",
+        {"drift.yaml", "species: {A: 1}\nevents: {e: {when: A*sin(time) > 0.5, set: {A: 2}}}\n",
          "time"},
     };
     (void)state;
