@@ -108,6 +108,19 @@ static void what_events_set_moves_the_turns(void **state)
     assert_true(fabs(at_end(text, "last", 7.0) - (2.0 * pi + pi / 12.0)) < 4e-15);
 }
 
+/* A rule that nothing but the comparison reads, and that an event moves from 0.5 to 0.25 at 5. */
+static void rules_are_read(void **state)
+{
+    static const char text[] = "species: {N: 0}\nparameters: {a: 1, last: -1}\n"
+                               "rules: {least: a/2}\nevents:\n"
+                               "  less: {at: 5, set: {a: 0.5}}\n"
+                               "  e: {when: sin(time) > least, set: {N: N + 1, last: time}}\n";
+    (void)state;
+    assert_true(fabs(at_end(text, "last", 5.0) - pi / 6.0) < 2e-16);
+    assert_true(fabs(at_end(text, "last", 9.0) - (2.0 * pi + asin(0.25))) < 4e-15);
+    assert_true(at_end(text, "N", 9.0) == 2.0);
+}
+
 /* sin(t) > 0.5 holds for 2.09 from 0.52 on. */
 static void what_is_not_persistent_is_forgotten(void **state)
 {
@@ -251,6 +264,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(turns_are_found_to_rounding),
         cmocka_unit_test(no_turn_is_missed),
         cmocka_unit_test(what_events_set_moves_the_turns),
+        cmocka_unit_test(rules_are_read),
         cmocka_unit_test(what_is_not_persistent_is_forgotten),
         cmocka_unit_test(all_methods_have_the_turns),
         cmocka_unit_test(layouts_and_what_is_recorded_change_no_bit),
