@@ -5,7 +5,7 @@
     tools/make_models.py sbml FILE.yaml...   only the SBML of these
 
 The YAML is what people edit; lattices have no SBML. SBML is made here from the part of Saltus YAML that the examples use:
-mass action, rate rules, distributions, laws of names, numbers, + - * / and functions, and events with `at`.
+mass action, rate rules, distributions, laws of names, numbers, + - * / and functions, and events.
 tests/unit/test_examples.c checks that both give the same bits.
 """
 
@@ -22,7 +22,9 @@ MATHML = "http://www.w3.org/1998/Math/MathML"
 DISTRIB = "http://www.sbml.org/sbml/symbols/distrib"
 PACKAGE = "http://www.sbml.org/sbml/level3/version1/distrib/version1"
 TIME = '<csymbol encoding="text" definitionURL="http://www.sbml.org/sbml/symbols/time">t</csymbol>'
-OPERATORS = {ast.Add: "plus", ast.Sub: "minus", ast.Mult: "times", ast.Div: "divide"}
+OPERATORS = {ast.Add: "plus", ast.Sub: "minus", ast.Mult: "times", ast.Div: "divide", ast.GtE: "geq",
+             ast.Gt: "gt", ast.LtE: "leq", ast.Lt: "lt"}
+DISTRIBUTIONS = {"binomial", "gamma", "normal", "poisson"}
 
 
 # --------------------------------------------------------------------------------------------------
@@ -64,8 +66,14 @@ def law(node):
     """An expression, parsed as Python, as MathML; each operation has two operands, as it is computed."""
     if isinstance(node, ast.BinOp):
         return f"<apply><{OPERATORS[type(node.op)]}/>{law(node.left)}{law(node.right)}</apply>"
+    if isinstance(node, ast.Compare):
+        return (f"<apply><{OPERATORS[type(node.ops[0])]}/>{law(node.left)}"
+                f"{law(node.comparators[0])}</apply>")
     if isinstance(node, ast.Call):
-        return f"<apply><{node.func.id}/>{''.join(law(a) for a in node.args)}</apply>"
+        name = node.func.id
+        symbol = (f'<csymbol encoding="text" definitionURL="{DISTRIB}/{name}">{name}</csymbol>'
+                  if name in DISTRIBUTIONS else f"<{name}/>")
+        return f"<apply>{symbol}{''.join(law(a) for a in node.args)}</apply>"
     if isinstance(node, ast.Name):
         return TIME if node.id == "time" else f"<ci>{node.id}</ci>"
     return number(node.value)
@@ -73,12 +81,12 @@ def law(node):
 
 def rate(text, reactants):
     """A constant of mass action, or a law."""
-    return mass_action(text, reactants) if text.isidentifier() else law(ast.parse(text, mode="eval").body)
+    return mass_action(text, reactants) if text.isidentifier() else value_of(text)
 
 
 def rate_rule_lines(name, text):
     yield f'      <rateRule variable="{name}"><math xmlns="{MATHML}">'
-    yield f"        {law(ast.parse(str(text), mode='eval').body)}"
+    yield f"        {value_of(text)}"
     yield "      </math></rateRule>"
 
 
@@ -98,31 +106,14 @@ def reaction_lines(name, text):
                        ' constant="true"/>')
             yield f"        </listOf{tag}>"
     yield f'        <kineticLaw><math xmlns="{MATHML}">'
-    made = rate(constant, reactants) if constant else law(ast.parse(text["law"], mode="eval").body)
+    made = rate(constant, reactants) if constant else value_of(text["law"])
     yield f"          {made}"
     yield "        </math></kineticLaw>"
     yield "      </reaction>"
 
 
-def parts_of(text, separator):
-    """The parts of a text between separators that stand in no parentheses."""
-    parts = re.split(rf"\s*{re.escape(separator)}\s*(?![^(]*\))", str(text))
-    return [part.strip() for part in parts]
-
-
-def term_of(term):
-    """A number, a name, or a distribution of such."""
-    call = re.fullmatch(r"(\w+)\((.*)\)", term)
-    if call:
-        symbol = (f'<csymbol encoding="text" definitionURL="{DISTRIB}/{call[1]}">{call[1]}</csymbol>')
-        return f"<apply>{symbol}{''.join(term_of(part) for part in parts_of(call[2], ','))}</apply>"
-    return number(term) if term[0].isdigit() else f"<ci>{term}</ci>"
-
-
 def value_of(text):
-    """Events assign a number, a name, a distribution, or a sum of two."""
-    made = [term_of(term) for term in parts_of(text, "+")]
-    return made[0] if len(made) == 1 else f"<apply><plus/>{''.join(made)}</apply>"
+    return law(ast.parse(str(text), mode="eval").body)
 
 
 def is_drawn(value):
@@ -131,8 +122,9 @@ def is_drawn(value):
 
 def event_lines(name, event):
     yield f'      <event id="{name}" useValuesFromTriggerTime="true">'
-    yield f'        <trigger initialValue="false" persistent="true"><math xmlns="{MATHML}">'
-    yield f"          <apply><geq/>{TIME}{value_of(event['at'])}</apply>"
+    condition, before = (f"time >= {event['at']}", "false") if "at" in event else (event["when"], "true")
+    yield f'        <trigger initialValue="{before}" persistent="true"><math xmlns="{MATHML}">'
+    yield f"          {value_of(condition)}"
     yield "        </math></trigger>"
     yield "        <listOfEventAssignments>"
     for target, text in event["set"].items():
@@ -146,8 +138,8 @@ def event_lines(name, event):
 def species_line(name, about):
     about = about if isinstance(about, dict) else {"initial": about}
     flags = {key: str(about.get(key, False)).lower() for key in ("boundary", "constant")}
-    return (f'      <species id="{name}" compartment="cell" initialAmount="{plain(about["initial"])}"'
-            ' hasOnlySubstanceUnits="true"'
+    start = "" if is_drawn(about["initial"]) else f' initialAmount="{plain(about["initial"])}"'
+    return (f'      <species id="{name}" compartment="cell"{start} hasOnlySubstanceUnits="true"'
             f' boundaryCondition="{flags["boundary"]}" constant="{flags["constant"]}"/>')
 
 
@@ -172,8 +164,9 @@ def sbml_of(path):
         lines += [("  " + line[1:].strip()).rstrip() for line in comment[0].splitlines()]
         lines[-1] += "\n\n  Written by tools/make_models.py from " + path.name + "."
         lines.append("-->")
-    draws = any(map(is_drawn, model["parameters"].values()))
-    distrib = f' xmlns:distrib="{PACKAGE}" distrib:required="true"' if draws else ""
+    drawn = {name: value for part in ("species", "parameters") for name, value in model[part].items()
+             if is_drawn(value)}
+    distrib = f' xmlns:distrib="{PACKAGE}" distrib:required="true"' if drawn else ""
     lines += ['<sbml xmlns="http://www.sbml.org/sbml/level3/version2/core" level="3" version="2"'
               f'{distrib}>',
               f'  <model id="{re.sub("[^A-Za-z0-9]", "_", path.stem)}" name="{escape(name)}"'
@@ -190,7 +183,7 @@ def sbml_of(path):
     lines += section("InitialAssignments", [
         f'      <initialAssignment symbol="{name}"><math xmlns="{MATHML}">'
         f'{value_of(value)}</math></initialAssignment>'
-        for name, value in model["parameters"].items() if is_drawn(value)])
+        for name, value in drawn.items()])
     lines += section("Rules", [line for pair in model.get("rate rules", {}).items()
                                for line in rate_rule_lines(*pair)])
     lines += section("Reactions", [line for pair in model["reactions"].items()

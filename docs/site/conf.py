@@ -13,8 +13,8 @@ from sphinx.util import logging
 
 CONTENTS = {
     "Start": ["Saltus <self>", "All pages <docs/README>", "examples/README", "CHANGELOG"],
-    "Use": ["docs/command", "docs/python", "docs/models", "docs/yaml-format", "docs/clusters",
-            "examples/slurm/README", "docs/file-format"],
+    "Use": ["docs/command", "docs/python", "docs/models", "docs/yaml-format", "docs/lineages",
+            "docs/clusters", "examples/slurm/README", "docs/file-format"],
     "Methods": ["Numerics <docs/numerics>", "Papers' tables <docs/benchmarks>",
                 "Speed <bench/RESULTS>"],
     "Reference": ["docs/site/python", "The C library <docs/reference>", "docs/site/c"],

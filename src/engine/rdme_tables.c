@@ -82,13 +82,29 @@ static uint32_t no_reaction_below(const saltus_mpd *m, double total)
     return low;
 }
 
+/* How reactions of a type drift with time, at most. */
+static saltus_lattice_drift drift_of(const saltus_mpd_tables *s, int type)
+{
+    const int32_t *segment = saltus_mpd_segments(&s->m, type);
+    saltus_lattice_drift drift = SALTUS_STANDS;
+    for (int i = segment[0]; i < segment[1]; ++i) {
+        const saltus_lattice_drift d = (saltus_lattice_drift)s->lattice->drifts[s->active[i]];
+        drift = d > drift ? d : drift;
+    }
+    return drift;
+}
+
 /* The word below which no reaction fires in a site of a type with two particles, or with one
- * (second is -1), or with an empty-site token alone. */
+ * (second is -1), or with an empty-site token alone. None, where propensities drift. */
 static uint32_t no_reaction_with(saltus_mpd_tables *s, int type, int first, int second, double *a)
 {
     const int empty_site_token = s->m.n_species - 1;
     int bad = -1;
     const int both[] = {first, second};
+    if (drift_of(s, type) >
+        (first == empty_site_token && second < 0 ? SALTUS_DRIFTS_FILLED : SALTUS_STANDS)) {
+        return 0;
+    }
     for (int i = 0; i < 2; ++i) {
         if (both[i] >= 0 && both[i] < empty_site_token) {
             s->rows[both[i]] += 1.0;

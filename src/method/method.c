@@ -113,10 +113,8 @@ saltus_status saltus_method_check_lattice(const saltus_model *model, const saltu
     if (strcmp(o->rng, "philox") != 0) {
         SALTUS_FAIL(SALTUS_E_INVALID, "a model with a lattice has the generator philox alone");
     }
-    if (t->n_triggers > 0 || t->n_flags > 0) {
-        SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
-                    "model '%s' has a lattice, and events or rates that switch in time",
-                    model->name);
+    if (t->n_triggers > 0) {
+        SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "model '%s' has a lattice, and events", model->name);
     }
 done:
     return status;

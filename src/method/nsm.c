@@ -23,6 +23,25 @@ static double core_ns(const saltus_tables *tables, const saltus_lattice *lattice
     return 200.0; /* bench/RESULTS.md */
 }
 
+static saltus_status check(const saltus_model *model, const saltus_plan_options *o,
+                           saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_lattice *l = model->network->lattice;
+    SALTUS_TRY(saltus_method_check_lattice(model, o, err));
+    for (int r = 0; r < l->n_reactions; ++r) {
+        if (l->drifts[r] != SALTUS_STANDS) {
+            SALTUS_FAIL(
+                SALTUS_E_UNSUPPORTED,
+                "method 'nsm': the law of reaction '%s' drifts with time, and waits are "
+                "drawn as if it stood still; method 'mpd' has it at the middle of each step",
+                model->network->reaction_names[r]);
+        }
+    }
+done:
+    return status;
+}
+
 static void explain(const saltus_model *model, const saltus_steering *steering, const char *cost,
                     FILE *out)
 {
@@ -37,7 +56,7 @@ const saltus_method_ops saltus_method_nsm = {
     .in_space = true,
     .is_exact = true,
     .steps = "jumps",
-    .check = saltus_method_check_lattice,
+    .check = check,
     .count_steps = count_steps,
     .core_ns = core_ns,
     .explain = explain,

@@ -114,7 +114,8 @@ static const char drawing_model[] =
     "  out: {equation: B -> 0, rate: 0.02, delay: 4}\n"
     "events:\n"
     "  share: {when: C > 150, delay: 'gamma(2, 0.5)',\n"
-    "          set: {A: 'binomial(A, 0.9) + poisson(100)', V: 'lognormal(0, 0.1)'}}\n";
+    "          set: {A: 'binomial(A, 0.9) + poisson(100)', V: 'lognormal(0, 0.1)'}}\n"
+    "  swing: {when: sin(time/V) > 0.7, set: {C: C + 1}}\n";
 static const char leaping_model[] = "species: {X: 100000, Y: 100000, Z: 1000}\n"
                                     "reactions:\n"
                                     "  there: X -> Y @ 10\n"

@@ -183,6 +183,19 @@ static void laws_that_drift_have_the_bits_of_the_cpu(void **state)
     saltus_model_destroy(m);
 }
 
+/* Integrated, with steps that end where rates jump and bend. */
+static void rates_that_bend_have_the_bits_of_the_cpu(void **state)
+{
+    (void)state;
+    need_gpu("cuda");
+    saltus_model *m = bits_parse(bits_bending);
+    saltus_plan_options plan = bits_plan("direct", "philox", "scalar", 1);
+    const uint64_t expected = bits_hash_plan(m, "cpu:generic", &plan, 3, 100, grid, N_GRID);
+    plan = bits_plan("direct", "philox", "global", 0);
+    assert_int_equal(bits_hash_plan(m, "cuda", &plan, 3, 100, grid, N_GRID), expected);
+    saltus_model_destroy(m);
+}
+
 static saltus_status forget(void *user, const saltus_block *block, void *prepared,
                             saltus_error *err)
 {
@@ -673,6 +686,7 @@ int main(void)
         cmocka_unit_test(recorded_rules_have_the_bits_of_the_cpu),
         cmocka_unit_test(laws_that_drift_have_the_bits_of_the_cpu),
         cmocka_unit_test(laws_that_drift_have_registers),
+        cmocka_unit_test(rates_that_bend_have_the_bits_of_the_cpu),
         cmocka_unit_test(leaps_have_the_bits_of_the_cpu),
         cmocka_unit_test(large_leaps_have_the_bits_of_the_cpu),
         cmocka_unit_test(generators_have_the_bits_of_the_cpu),

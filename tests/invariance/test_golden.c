@@ -20,9 +20,9 @@ typedef struct example {
     const char *name;
     double until;
     int n; /* trajectories */
-    /* well mixed; with values that are drawn; with rate rules; on a lattice; one that is too large
-     * for a played GPU */
-    enum { MIXED, DRAWN, RATES, LATTICE, LARGE_LATTICE } kind;
+    /* well mixed; with values that are drawn; with rate rules; with both; on a lattice; one that is
+     * too large for a played GPU */
+    enum { MIXED, DRAWN, RATES, DRAWN_RATES, LATTICE, LARGE_LATTICE } kind;
 } example;
 
 static const example examples[] = {
@@ -56,6 +56,9 @@ static const example examples[] = {
     {"single-gene-256", 2.0, 40, MIXED},
     {"switched-gene", 60.0, 20, RATES},
     {"vilar", 0.5, 20, MIXED},
+    {"adder", 60.0, 10, DRAWN_RATES},
+    {"sizer", 60.0, 10, DRAWN_RATES},
+    {"timer", 60.0, 10, DRAWN_RATES},
 };
 enum { N_EXAMPLES = sizeof examples / sizeof *examples, FIRST = 3, N_TIMES = 5 };
 
@@ -311,7 +314,9 @@ static void for_each_case(const example *x, void (*check)(const kase *))
         const bool is_ode = strcmp(methods[k], "ode") == 0;
         const bool has_philox_alone =
             x->kind > DRAWN || is_ode || strcmp(methods[k], "hybrid") == 0;
-        if ((x->kind == RATES && strcmp(methods[k], "tau") == 0) || (x->kind == DRAWN && is_ode)) {
+        const bool has_rates = x->kind == RATES || x->kind == DRAWN_RATES;
+        const bool is_drawn = x->kind == DRAWN || x->kind == DRAWN_RATES;
+        if ((has_rates && strcmp(methods[k], "tau") == 0) || (is_drawn && is_ode)) {
             continue;
         }
         for (int g = 0; g < (has_philox_alone ? 1 : N_BITS_GENERATORS); ++g) {

@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
+static const double pi = 3.14159265358979323846;
+
 static moments run(saltus_model *m, int threads, const double *times, int n_times, int64_t n)
 {
     return rdme_run(m, "mpd", threads, times, n_times, n);
@@ -266,9 +268,70 @@ static void sums_are_kept_over_a_million_steps(void **state)
     saltus_model_destroy(m);
 }
 
+/* ---- time ---- */
+
+/* Laws of time stand at their value of a step's middle: molecules decay with the sum of these, also
+ * through rules, and come into empty sites; `late` begins in the middle of the run. */
+static void laws_of_time_are_those_of_middles(void **state)
+{
+    static const char text[] =
+        "species: {A: 2000, B: 500, C: 0, D: 0}\n"
+        "parameters: {wave: {observable: false}}\nrules: {wave: 1 + sin(5*time)}\nreactions:\n"
+        "  a: A -> 0 @ 0.5*A*wave\n  b: 'B -> 0 @ B*piecewise(0, time < 1, 0.7)'\n"
+        "  c: 0 -> C @ 0.2*wave\n  d: '0 -> D @ piecewise(1, rem(time, 0.5) < 0.2, 0)'\n"
+        "lattice: {size: [5, 6, 7], spacing: 1 m, step: 0.1 s, faces: periodic, "
+        "diffusion: {A: 1 m2/s, B: 1 m2/s, C: 2 m2/s, D: 0}}\n";
+    const double until = 2.0, step = 0.1;
+    double of_a = 0.0, of_b = 0.0, of_c = 0.0, of_d = 0.0;
+    enum { RUNS = 200, SITES = 5 * 6 * 7 };
+    saltus_model *m = parse_frozen(text);
+    moments sums = run(m, 2, &until, 1, RUNS);
+    (void)state;
+    for (int k = 0; k < 20; ++k) {
+        const double t = (k + 0.5) * step, wave = 1.0 + sin(5.0 * t);
+        of_a += 0.5 * wave * step;
+        of_b += t < 1.0 ? 0.0 : 0.7 * step;
+        of_c += 0.2 * wave * step * SITES;
+        of_d += fmod(t, 0.5) < 0.2 ? step * SITES : 0.0;
+    }
+    const double a = exp(-of_a), b = exp(-of_b);
+    check_mean(sums.sum[0], RUNS, 2000.0 * a, 2000.0 * a * (1.0 - a), "A");
+    check_mean(sums.sum[1], RUNS, 500.0 * b, 500.0 * b * (1.0 - b), "B");
+    check_mean(sums.sum[2], RUNS, of_c, of_c, "C");
+    check_mean(sums.sum[3], RUNS, of_d, of_d, "D");
+    moments_free(&sums);
+    saltus_model_destroy(m);
+}
+
+/* Against the integral of the law the middles err by the square of the step. */
+static void shorter_steps_follow_the_law(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; ++k) {
+        char text[400];
+        const double step = k == 0 ? 0.25 : 0.0625, until = 1.0, w = 2.0 * pi / 3.0;
+        const double integral = 2.0 * (1.0 - cos(w * until)) / w;
+        enum { RUNS = 400 };
+        (void)snprintf(text, sizeof text,
+                       "species: {A: 5000}\nreactions:\n  a: A -> 0 @ 2*A*sin(%.17g*time)\n"
+                       "lattice: {size: [4, 4, 4], spacing: 1 m, step: %g s, diffusion: {A: 0}}\n",
+                       w, step);
+        saltus_model *m = parse_frozen(text);
+        moments sums = run(m, 2, &until, 1, RUNS);
+        /* the sum of middles of a sine is its integral times x/sin(x), x = w step/2 */
+        const double x = 0.5 * w * step, left = exp(-integral * x / sin(x));
+        check_mean(sums.sum[0], RUNS, 5000.0 * left, 5000.0 * left * (1.0 - left), "A");
+        assert_true(fabs(left - exp(-integral)) < 0.2 * step * step);
+        moments_free(&sums);
+        saltus_model_destroy(m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(laws_of_time_are_those_of_middles),
+        cmocka_unit_test(shorter_steps_follow_the_law),
         cmocka_unit_test(walks_are_those_of_the_master_equation),
         cmocka_unit_test(distributions_are_those_of_the_master_equation),
         cmocka_unit_test(one_site_is_well_mixed),

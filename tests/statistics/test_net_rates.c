@@ -289,7 +289,7 @@ static void info_tells_of_net_rates(void **state)
     static const char text[] = "negative laws: backward\nspecies: {A: 5, B: 1, C: {initial: 0.5, "
                                "constant: true}}\n"
                                "reactions: {r: A -> B @ A - B, s: A -> B @ A*C}\n"
-                               "events: {e: {when: sin(time) < 0, set: {A: 2}}}\n";
+                               "events: {e: {when: A*sin(time) < 0, set: {A: 2}}}\n";
     static const char *const lines[] = {
         "[net rate, split into forward and backward]", "[mass action]",
         "0.5   (never changes; a real value, not a count)", ", triggers that drift with time, 1 "};
@@ -353,6 +353,7 @@ static void triggers_follow_the_time(void **state)
 {
     static const char *const ways[][2] = {
         {"sin(pi*time/12) < 0", "sin(pi*time/12) > 0"},
+        {"(1 + X)*sin(pi*time/12) < 0", "(1 + X)*sin(pi*time/12) > 0"},
         {"rem(time, 24) >= 12", "rem(time, 24) < 12"},
         {"time - 24*floor(time/24) > 12", "time - 24*floor(time/24) < 12"}};
     (void)state;
@@ -403,7 +404,7 @@ static void triggers_may_name_a_moment(void **state)
 static void leaps_do_not_follow_triggers(void **state)
 {
     static const char text[] = "species: {X: 0}\nreactions: {make: 0 -> X @ 2}\n"
-                               "events: {e: {when: sin(time) < 0, set: {X: 0}}}\n";
+                               "events: {e: {when: (1 + X)*sin(time) < 0, set: {X: 0}}}\n";
     samples s;
     saltus_error err = {0};
     (void)state;

@@ -190,6 +190,25 @@ static void births_and_deaths_drift_alike(void **state)
     assert_poisson(table, 5.0, mean_at(linear_table, squared_cosine, 5.0), "philox");
 }
 
+/* A spline of four entries, by hand: slopes 15, 0, 0 and -25/3. */
+static double splined(double t)
+{
+    const double u = 0.5 * t - 1.0;
+    return t < 1.0   ? t * (15.0 - 5.0 * t * t)
+           : t < 2.0 ? 10.0
+                     : 10.0 + u * u * (10.0 * u - 40.0) / 3.0;
+}
+
+static void births_follow_a_spline(void **state)
+{
+    static const char text[] = "species: {X: 0}\nreactions:\n"
+                               "  birth: 0 -> X @ spline(time, 0, 0, 1, 10, 2, 10, 4, 0)\n"
+                               "  death: X -> 0 @ 1\n";
+    (void)state;
+    assert_poisson(text, 0.75, mean_at(splined, one, 0.75), "philox");
+    assert_poisson(text, 3.5, mean_at(splined, one, 3.5), "philox");
+}
+
 /* A table that a file could hold as well; it ends at 3, where another takes over. */
 static void births_follow_a_table(void **state)
 {
@@ -575,6 +594,7 @@ int main(void)
         cmocka_unit_test(births_follow_a_periodic_step),
         cmocka_unit_test(births_and_deaths_drift_alike),
         cmocka_unit_test(births_follow_a_table),
+        cmocka_unit_test(births_follow_a_spline),
         cmocka_unit_test(survival_is_that_of_the_hazard),
         cmocka_unit_test(some_of_many_drift),
         cmocka_unit_test(windows_end_where_something_happens),

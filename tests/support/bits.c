@@ -54,18 +54,24 @@ static const char *const models[] = {
     "  count: {when: P2 > 25, delay: 0.3, set: {N: N + 1}, persistent: false}\n"
     "  quiet: {when: time - last > 1.5 && N > 0, set: {N: N - 1, last: time}}\n",
 };
-const char bits_drifting[] =
-    "species: {A: 40, B: 3, C: 0}\nparameters: {k: 2}\n"
-    "rules: {wave: 1 + sin(3*time), slow: wave*A/(10 + A), day: \"rem(time, 2) < 1\",\n"
-    "  dose: \"linear(time, 0, 0, 1, 2, 3.5, 1, inf, 0)\"}\n"
-    "reactions:\n"
-    "  a: 0 -> A @ 10*wave\n  b: A -> B @ k*slow\n  c: B -> C @ 0.3*day*B\n"
-    "  d: C -> 0 @ 0.2\n  e: A + B -> C @ 0.01*A*B*exp(-time/3)\n  f: 0 -> B @ "
-    "dose*abs(cos(time))\n"
-    "  g: 2 A -> B @ 0.001*time*A*(A - 1)\n  h: C -> A @ C*piecewise(time, time < 3, 3)/10\n"
-    "  i: B -> A @ 0.1\n  j: 0 -> C @ A/(1 + time)\n"
-    "events:\n  e1: {when: C > 20, set: {k: k + time/10, C: 5}}\n"
-    "  e2: {at: 2.5, set: {A: A + 10}}\n";
+/* With further parameters. */
+#define DRIFTING(parameters)                                                                  \
+    "species: {A: 40, B: 3, C: 0}\nparameters: {k: 2" parameters "}\n"                        \
+    "rules: {wave: 1 + sin(3*time), slow: wave*A/(10 + A), day: \"rem(time, 2) < 1\",\n"      \
+    "  dose: \"linear(time, 0, 0, 1, 2, 3.5, 1, inf, 0)\"}\n"                                 \
+    "reactions:\n"                                                                            \
+    "  a: 0 -> A @ 10*wave\n  b: A -> B @ k*slow\n  c: B -> C @ 0.3*day*B\n"                  \
+    "  d: C -> 0 @ 0.2\n  e: A + B -> C @ 0.01*A*B*exp(-time/3)\n  f: 0 -> B @ "              \
+    "dose*abs(cos(time))\n"                                                                   \
+    "  g: 2 A -> B @ 0.001*time*A*(A - 1)\n  h: C -> A @ C*piecewise(time, time < 3, 3)/10\n" \
+    "  i: B -> A @ 0.1\n  j: 0 -> C @ A/(1 + time)\n"                                         \
+    "  k: 0 -> C @ spline(time, 0, 1, 1, 3, 4, 0.5, 5, 1, inf, 0)\n"                          \
+    "events:\n  e1: {when: C > 20, set: {k: k + time/10, C: 5}}\n"                            \
+    "  e2: {at: 2.5, set: {A: A + 10}}\n"
+
+const char bits_drifting[] = DRIFTING("");
+const char bits_bending[] = DRIFTING(
+    ", y: 0, z: 0") "rate rules: {y: dose*day - y, z: \"y*held(time, 0, 1, 1.3, 2, 99, 3)\"}\n";
 
 _Static_assert(sizeof models / sizeof *models == N_BITS_MODELS, "the number of models");
 

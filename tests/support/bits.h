@@ -10,6 +10,8 @@ enum { N_BITS_MODELS = 4 };
 saltus_model *bits_model(int i);
 /** A model whose laws drift with time in every way, with rules and events, as YAML. */
 extern const char bits_drifting[];
+/** The same, and rate rules that jump and bend in time. */
+extern const char bits_bending[];
 /** n independent copies of a dimerising pair: 4 n reactions, to meet every depth of the tree. */
 saltus_model *bits_copies(int n);
 /** n reactions with random laws, rules that read each other, a species that reactions do not

@@ -21,6 +21,7 @@ typedef struct example {
 } example;
 
 static const example examples[] = {
+    {"adder", 2, 2, 60.0},
     {"dimer-decay", 3, 4, 10.0},
     {"dimer-decay-x2", 6, 8, 1.0},
     {"dimer-decay-x4", 12, 16, 1.0},
@@ -42,7 +43,9 @@ static const example examples[] = {
     {"single-gene-64", 40, 64, 20.0},
     {"single-gene-128", 80, 128, 10.0},
     {"single-gene-256", 160, 256, 10.0},
+    {"sizer", 1, 1, 60.0},
     {"switched-gene", 3, 4, 100.0},
+    {"timer", 1, 1, 60.0},
     {"vilar", 9, 16, 10.0},
 };
 

@@ -581,7 +581,7 @@ static void clocks_have_the_value_of_their_condition(void **state)
     }
 }
 
-/* A trigger that drifts is refused; a law that does becomes a thinned one. */
+/* A law that drifts becomes a thinned one, a trigger that does is refused, but for comparisons. */
 static void other_dependence_on_time_is_drift(void **state)
 {
     static const char *const drifting[] = {"time",
@@ -593,19 +593,20 @@ static void other_dependence_on_time_is_drift(void **state)
                                            "time == 5 and A > 0",
                                            "time == A + sin(time)",
                                            "piecewise(1, time != 5, 2)",
+                                           "piecewise(1, A*time > 8, 2)",
+                                           "floor(time)",
+                                           "abs(time - 5)",
                                            "piecewise(1, time^2 > 4, 2)",
                                            "piecewise(1, time*time > 4, 2)",
+                                           "piecewise(1, 0*time > 8, 2)",
                                            "piecewise(1, time > 10 - time, 2)",
                                            "piecewise(1, 1/time > 2, 2)",
-                                           "piecewise(1, A*time > 8, 2)",
-                                           "piecewise(1, 0*time > 8, 2)",
                                            "piecewise(1, sin(time) > 0.5, 2)",
                                            "piecewise(1, max(time, 5) > 6, 2)",
-                                           "piecewise(1, wave > 0, 2)",
-                                           "floor(time)",
-                                           "abs(time - 5)"};
+                                           "piecewise(1, wave > 0, 2)"};
+    const size_t n = sizeof drifting / sizeof *drifting;
     (void)state;
-    for (size_t i = 0; i < sizeof drifting / sizeof *drifting; ++i) {
+    for (size_t i = 0; i < n; ++i) {
         char text[600], law[200];
         saltus_model *m = NULL;
         if (strstr(drifting[i], "time == 5")) { /* a moment */
@@ -613,18 +614,26 @@ static void other_dependence_on_time_is_drift(void **state)
             assert_int_equal(m->network->tables.n_rates, 0);
             assert_int_equal(m->network->tables.n_flags, 3); /* and that of the rule */
             saltus_model_destroy(m);
-        } else if (strchr(drifting[i], '>')) { /* what a trigger compares is followed */
+        } else if (strstr(drifting[i], "A*time >")) { /* what a trigger compares is followed */
             m = freeze_timed(drifting[i], "k*A");
             assert_int_equal(m->network->tables.n_rates, 1);
             assert_int_equal(m->network->tables.n_roots, 1);
             assert_int_equal(m->network->tables.n_thinned, 0);
             assert_true(m->network->follows_triggers);
             saltus_model_destroy(m);
+        } else if (strchr(drifting[i], '>')) { /* its turns are searched for */
+            m = freeze_timed(drifting[i], "k*A");
+            assert_int_equal(m->network->tables.n_turning, 1); /* behind the clock of `on` */
+            assert_int_equal(m->network->tables.clocks[1].kind, SALTUS_CLOCK_TURNS);
+            assert_int_equal(m->network->tables.clocks[2].kind, SALTUS_CLOCK_NEXT);
+            assert_false(m->network->follows_triggers);
+            saltus_model_destroy(m);
         } else {
             (void)snprintf(text, sizeof text, timed, drifting[i], "k*A");
             check_not_frozen(text, SALTUS_E_UNSUPPORTED,
                              "model.yaml:6: event 'e': its trigger depends on time other than "
-                             "through comparisons with the time such as 'time >= 25'");
+                             "through comparisons with the time such as 'time >= 25' or 'sin(time) "
+                             "> 0.5', of what reactions do not change");
         }
         (void)snprintf(law, sizeof law, "A*(%s)", drifting[i]);
         m = freeze_timed("last < 0", law);

@@ -227,7 +227,7 @@ static void tables_lie_in_intervals(void **unused)
     int64_t n_known = 0;
     for (int round = 0; round < 20000; ++round) {
         double table[20], x = 10.0 * uniform() - 5.0;
-        const int n = 1 + below(10), op = below(2) ? SALTUS_OP_HELD : SALTUS_OP_LINEAR;
+        const int n = 1 + below(10), op = SALTUS_OP_HELD + (int)below(3);
         for (int k = 0; k < n; ++k) {
             table[2 * k] = x;
             table[2 * k + 1] = number();
@@ -237,11 +237,13 @@ static void tables_lie_in_intervals(void **unused)
         const double lo = table[0] + (below(5) == 0 ? 0.0 : uniform()) * (x - table[0]) - 0.01,
                      hi = lo + uniform() * (x - table[0]);
         const saltus_interval s = saltus_interval_table(op, (saltus_interval){lo, hi}, table, n);
-        for (int k = 0; k < 30; ++k) {
+        for (int k = 0; k < 40; ++k) {
             const double at = k == 0   ? lo
                               : k == 1 ? hi
-                              : k < 12 ? table[2 * below(n)]
-                              : k < 20 ? nextafter(table[2 * below(n)], -INFINITY)
+                              : k < 6  ? lo + (hi - lo) * 0x1p-48 * uniform()
+                              : k < 8  ? hi - (hi - lo) * 0x1p-48 * uniform()
+                              : k < 14 ? table[2 * below(n)]
+                              : k < 22 ? nextafter(table[2 * below(n)], -INFINITY)
                                        : lo + (hi - lo) * uniform();
             const double y = saltus_table_value(op, at, table, n);
             if (at < lo || at > hi || saltus_interval_is_unknown(s)) {
@@ -276,6 +278,67 @@ static void tables_have_their_values(void **unused)
     assert_true(s.lo == 8 && s.hi == 20);
     assert_true(saltus_interval_is_unknown(
         saltus_interval_table(SALTUS_OP_HELD, (saltus_interval){5, 7}, table, 4)));
+}
+
+/* Values of scipy's PchipInterpolator, which has the same slopes. The interval of a spline is no
+ * wider than what it has. */
+static void splines_have_their_values(void **unused)
+{
+    static const double table[] = {0, 1, 1, 2, 2.5, 10, 3, 10.5, 5, 0, 6, 0.1, 8, 4, INFINITY, 0};
+    static const double ending[] = {0, 3, 1, 1, 9, 2}, two[] = {1, 5, 3, 6};
+    static const struct {
+        double x, y;
+    } cases[] = {{0, 1},
+                 {0.5, 1.2986577181208054},
+                 {1, 2},
+                 {2.5, 10},
+                 {2, 7.768938837902532},
+                 {2.75, 10.344488188976378},
+                 {4, 5.25},
+                 {5.5, 0.028386699507389163},
+                 {7, 1.2973932676518882},
+                 {8, 4},
+                 {99, 4}};
+    (void)unused;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        const double y = saltus_table_value(SALTUS_OP_SPLINE, cases[i].x, table, 8);
+        if (!(fabs(y - cases[i].y) <= 1e-14 * (1.0 + cases[i].y))) {
+            fail_msg("%.17g at %g, not %.17g", y, cases[i].x, cases[i].y);
+        }
+    }
+    assert_true(saltus_table_value(SALTUS_OP_SPLINE, 0.25, ending, 3) == 2.373046875);
+    assert_true(saltus_table_value(SALTUS_OP_SPLINE, 1.5, two, 2) == 5.25);
+    assert_true(saltus_table_value(SALTUS_OP_SPLINE, 3, table, 8) == 10.5);
+    assert_true(isnan(saltus_table_value(SALTUS_OP_SPLINE, 3.5, two, 2)));
+    const saltus_interval s =
+        saltus_interval_table(SALTUS_OP_SPLINE, (saltus_interval){1.5, 5.5}, table, 8);
+    assert_true(s.lo == 0 && s.hi == 10.5);
+}
+
+/* Positive data give a spline that is positive: it rises and falls where they do. */
+static void splines_stay_between_their_entries(void **unused)
+{
+    (void)unused;
+    for (int round = 0; round < 20000; ++round) {
+        double table[20], x = 0.0;
+        const int n = 2 + (int)below(9);
+        for (int k = 0; k < n; ++k) {
+            table[2 * k] = x;
+            table[2 * k + 1] = below(4) == 0 ? 0.0 : exp(20.0 * uniform() - 10.0);
+            x += exp(12.0 * uniform() - 6.0);
+        }
+        for (int k = 0; k + 1 < n; ++k) {
+            double before = table[2 * k + 1];
+            const double y0 = before, y1 = table[2 * k + 3], sign = y1 < y0 ? -1.0 : 1.0;
+            for (int i = 1; i <= 20; ++i) {
+                const double x0 = table[2 * k], x1 = table[2 * k + 2];
+                const double at = i == 20 ? x1 : fmin(x0 + (x1 - x0) * i / 20.0, x1);
+                const double y = saltus_table_value(SALTUS_OP_SPLINE, at, table, n);
+                assert_true(y >= 0.0 && sign * (y - before) >= -1e-14 * (y0 + y1));
+                before = y;
+            }
+        }
+    }
 }
 
 /* ---- tight intervals ---- */
@@ -373,9 +436,14 @@ static void poles_are_infinite(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_lie_in_intervals),  cmocka_unit_test(tables_lie_in_intervals),
-        cmocka_unit_test(tables_have_their_values), cmocka_unit_test(intervals_are_tight),
-        cmocka_unit_test(numbers_stay_numbers),     cmocka_unit_test(poles_are_infinite),
+        cmocka_unit_test(values_lie_in_intervals),
+        cmocka_unit_test(tables_lie_in_intervals),
+        cmocka_unit_test(tables_have_their_values),
+        cmocka_unit_test(splines_have_their_values),
+        cmocka_unit_test(splines_stay_between_their_entries),
+        cmocka_unit_test(intervals_are_tight),
+        cmocka_unit_test(numbers_stay_numbers),
+        cmocka_unit_test(poles_are_infinite),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

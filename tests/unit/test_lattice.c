@@ -943,16 +943,11 @@ static void mistakes_are_refused_with_their_line(void **state)
 static void what_is_set_may_not_fit(void **state)
 {
     (void)state;
-    check_not_frozen("species: {A: 1}\nreactions:\n  r: A -> 0 @ A*(1 + sin(time))\n"
-                     "lattice: {size: [4, 4, 4], spacing: 1 um, step: 0.01 s, diffusion: {A: 0}}\n",
-                     SALTUS_E_UNSUPPORTED,
-                     "model.yaml:3: reaction 'r': its rate law depends on time other than through "
-                     "comparisons with the time such as 'time >= 25'");
     check_not_frozen(
         "species: {A: 1}\nreactions:\n  r: A -> 0 @ A*linear(A, 0, 1, 9, 2)\n"
         "lattice: {size: [4, 4, 4], spacing: 1 um, step: 0.01 s, diffusion: {A: 0}}\n",
         SALTUS_E_UNSUPPORTED,
-        "model 'model' has a lattice, and a table (held, linear), which is possible in "
+        "model 'model' has a lattice, and a table (held, linear, spline), which is possible in "
         "well-mixed models alone");
     check_not_frozen("species: {A: 1e16}\n"
                      "lattice:\n"
@@ -972,13 +967,51 @@ static void what_is_set_may_not_fit(void **state)
         SALTUS_E_UNSUPPORTED,
         "model.yaml:2: reaction 'r': stoichiometry 0.5 of 'B' is not a whole number of "
         "molecules");
-    check_not_frozen("species: {A: 1}\n"
-                     "reactions: {r: 'A -> 0 @ if(time > 3, 1, 2)'}\n"
-                     "lattice:\n"
-                     "  {size: [2, 2, 2], spacing: 1e-8 m, step: 1, diffusion: {A: 0}}\n",
-                     SALTUS_E_UNSUPPORTED,
-                     "model.yaml:4: rates and rules that depend on the time cannot be simulated on "
-                     "a lattice");
+}
+
+/* Laws of time stand at the middle of steps, which may be above 0 in empty sites or not; the
+ * next-subvolume method, which has no steps, refuses them. */
+static void laws_of_time_are_at_the_middle_of_steps(void **state)
+{
+    static const struct {
+        const char *law;
+        saltus_lattice_drift drift;
+    } cases[] = {{"A*(1 + A)", SALTUS_STANDS},
+                 {"A*(1 + sin(time))", SALTUS_DRIFTS_FILLED},
+                 {"2*u*A^2/(1 + A) - A*exp(-time)", SALTUS_DRIFTS_FILLED},
+                 {"v*3", SALTUS_DRIFTS_FILLED},
+                 {"if(time > 3, 1, 2)", SALTUS_DRIFTS_EMPTY},
+                 {"A + u", SALTUS_DRIFTS_EMPTY},
+                 {"u*A^0", SALTUS_DRIFTS_EMPTY}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        char text[400];
+        saltus_error err = {0};
+        saltus_backend *backend = NULL;
+        saltus_plan *plan = NULL;
+        saltus_plan_options nsm = saltus_plan_options_default();
+        (void)snprintf(text, sizeof text,
+                       "species: {A: 1}\nrules: {u: cos(time), v: u*A}\n"
+                       "parameters: {u: {observable: false}, v: {observable: false}}\n"
+                       "reactions: {r: {equation: A -> 0, law: '%s'}}\n"
+                       "lattice: {size: [2, 2, 2], spacing: 1 m, step: 1, diffusion: {A: 0}}\n",
+                       cases[i].law);
+        saltus_model *m = freeze_text(text, SALTUS_LAW_LITERAL);
+        const bool stands = cases[i].drift == SALTUS_STANDS;
+        assert_int_equal(m->network->lattice->drifts[0], cases[i].drift);
+        assert_string_equal(m->network->law_kinds[0],
+                            stands ? "expression" : "at the middle of steps");
+        assert_int_equal(m->network->tables.n_flags, 0);
+        assert_int_equal(m->network->tables.n_thinned, 0);
+        nsm.method = "nsm";
+        assert_int_equal(saltus_backend_open("cpu", &backend, &err), SALTUS_OK);
+        assert_int_equal(saltus_plan_create(m, backend, &nsm, &plan, &err),
+                         stands ? SALTUS_OK : SALTUS_E_UNSUPPORTED);
+        assert_true(stands || strstr(err.message, "the law of reaction 'r' drifts with time"));
+        saltus_plan_destroy(plan);
+        saltus_backend_close(backend);
+        saltus_model_destroy(m);
+    }
 }
 
 static void well_mixed_methods_are_refused(void **state)
@@ -1102,6 +1135,7 @@ int main(void)
         cmocka_unit_test(faces_are_read),
         cmocka_unit_test(mistakes_are_refused_with_their_line),
         cmocka_unit_test(what_is_set_may_not_fit),
+        cmocka_unit_test(laws_of_time_are_at_the_middle_of_steps),
         cmocka_unit_test(well_mixed_methods_are_refused),
         cmocka_unit_test(examples_are_what_they_say),
         cmocka_unit_test(info_tells_of_the_lattice),

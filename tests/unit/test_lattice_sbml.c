@@ -397,7 +397,20 @@ typedef struct refusal {
     "sbml: " FILE_NAME "\nlattice: {size: [2, 2, 2], spacing: 10 nm, step: 1, diffusion: {A: " \
     "0}}\n"
 
+#define TIME                      \
+    "<csymbol encoding=\"text\" " \
+    "definitionURL=\"http://www.sbml.org/sbml/symbols/time\">t</csymbol>"
+
 static const refusal refusals[] = {
+    {SBML("timeUnits=\"ms\"",
+          LIST("UnitDefinitions", UNITS("ms", UNIT("second", "1", "-3")))
+              LIST("Compartments", COMPARTMENT("c", "3", "size=\"1\""))
+                  LIST("Species", SPECIES("A", "c", "true", "initialAmount=\"9\""))
+                      LIST("Reactions", REACTION("r", "", RIGHT(OF("1", "A")), TIME))),
+     SMALL,
+     FILE_NAME ": its unit of time is not the second, which a lattice has, and rates or rules read "
+               "the time",
+     NULL},
     {FINE, "sbml: none.xml\n", "model.yaml:1:7: sbml: none.xml: cannot be read", NULL},
     {FINE, "species: {A: 1}\n" HEAD BOTH,
      "model.yaml:1:1: 'species' cannot stand beside 'sbml': the SBML file says it", ""},

@@ -142,6 +142,7 @@ static void wrong_texts_are_refused(void **state)
         {"held(time, 0)", SALTUS_E_SYNTAX, "'held' takes an argument, and then", ""},
         {"linear(time, 0, 1, 2)", SALTUS_E_SYNTAX, "'linear' takes an argument, and then", ""},
         {"linear(time, 0, 1, 2, k)", SALTUS_E_SYNTAX, "'linear' has a table of numbers alone", ""},
+        {"spline(time, 0, 1, 2, k)", SALTUS_E_SYNTAX, "'spline' has a table of numbers alone", ""},
         {"held(time, 0, 1, 0, 2)", SALTUS_E_SYNTAX, "a table whose arguments must rise", ""},
         {"pow(A)", SALTUS_E_SYNTAX, "'pow' takes 2 arguments, not 1", ""},
         {"sin()", SALTUS_E_MODEL, "'sin' is not defined", "sin("},

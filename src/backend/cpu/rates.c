@@ -20,8 +20,8 @@ enum { FEW = SALTUS_LANES / 5 };
 /* What slopes are computed from. */
 typedef struct saltus_ode_context {
     const saltus_tables *n;
-    saltus_f64 *v;              /* [row] */
-    saltus_f64 still, negative; /* as in saltus_ode */
+    saltus_f64 *v;                                   /* [row] */
+    saltus_f64 still, negative, from, until, before; /* as in saltus_ode */
 } saltus_ode_context;
 
 /* As saltus_ode_slope does it, in the same order. */
@@ -32,7 +32,8 @@ SALTUS_FN void saltus_ode_slope_of(saltus_ode_context *c, saltus_f64 time, const
     for (int i = 0; i < n->n_rates; ++i) {
         c->v[n->rate_rows[i]] = y[i];
     }
-    c->v[n->row_time] = time;
+    const saltus_f64 late = saltus_select(SALTUS_LT(c->from, time), time, c->from);
+    c->v[n->row_time] = saltus_select(SALTUS_LT(late, c->until), late, c->before);
     saltus_program_run(n->code, n->motion, c->v);
     for (int i = 0; i < n->n_rates; ++i) {
         slope[i] = c->v[n->motion_rows[i]];
@@ -69,7 +70,7 @@ typedef struct lane_group {
     uint64_t busy, vacant;        /* bit l: lane l has a job; lane l waits for one */
     uint64_t again;               /* it tries a step again, shorter */
     uint64_t ahead;               /* its engine has to catch up */
-    bool watches, may_turn_stiff; /* triggers may turn in a step; steps are watched */
+    bool watches, may_turn_stiff; /* triggers or rates may turn in a step; steps are watched */
     bool dry;                     /* there will be no more jobs */
     saltus_scalar_engine *single; /* runs trajectories that fail again, to report them */
 } lane_group;
@@ -198,8 +199,19 @@ static saltus_status begin_steps(lane_group *c, saltus_error *err)
         }
         set_lane(&c->t, l, w->trajectory.t);
         set_lane(&c->slopes.still, l, w->ode.still);
+        set_lane(&c->slopes.from, l, w->ode.from);
+        set_lane(&c->slopes.until, l, w->ode.until);
     }
     return status;
+}
+
+/* The size of the step that is tried, and where it has to end. */
+static void size_to_lane(lane_group *c, int l)
+{
+    const saltus_ode *o = &c->scalars[l]->ode;
+    set_lane(&c->size, l, o->size);
+    set_lane(&c->slopes.until, l, o->until);
+    set_lane(&c->slopes.before, l, o->before);
 }
 
 /* Let a lane's engine, which stands where the step begins, know of the step. */
@@ -258,7 +270,7 @@ static saltus_status aim_steps(lane_group *c, saltus_error *err)
             status = end_lane(c, l, err);
             continue;
         }
-        set_lane(&c->size, l, w->ode.size);
+        size_to_lane(c, l);
         set_lane(&c->step, l, p->carried.step);
         set_lane(&c->target, l, w->ode.target);
         set_lane(&c->special, l, p->special);
@@ -402,7 +414,7 @@ static saltus_status judge_steps(lane_group *c, saltus_f64 error, saltus_error *
             status = end_step(c, l, err);
         } else if (verdict == 0) {
             c->again |= (uint64_t)1 << l;
-            set_lane(&c->size, l, w->ode.size);
+            size_to_lane(c, l);
         } else { /* stiff, or it has failed, which its engine finds again */
             c->again &= ~((uint64_t)1 << l);
             w->trajectory.failure = SALTUS_FINE;
@@ -549,7 +561,7 @@ saltus_status SALTUS_SET_NAME(saltus_rates_work)(const saltus_task *task,
         SALTUS_TRY(saltus_scalar_create(task, &SALTUS_SET_NAME(saltus_set), &c->scalars[l], err));
     }
     SALTUS_TRY(saltus_scalar_create(task, &SALTUS_SET_NAME(saltus_set), &c->single, err));
-    c->watches = t->n_moving_triggers > 0;
+    c->watches = t->n_moving_triggers > 0 || t->n_kinks > 0;
     c->may_turn_stiff = task->tolerance->stiff == SALTUS_STIFF_AUTO && n <= SALTUS_MOST_STIFF;
     for (int l = 0; l < SALTUS_LANES && l < task->share; ++l) { /* leave some to other workers */
         c->vacant |= (uint64_t)1 << l;

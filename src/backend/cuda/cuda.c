@@ -207,6 +207,11 @@ static saltus_status choose_mixed(const saltus_gpus *gpus, const saltus_setup *s
         SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
                     "reactions that take a while wait in a queue, which a GPU does not have");
     }
+    if (setup->tables->n_turning > 0) {
+        SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
+                    "a trigger compares what drifts with time, whose changes a CPU alone searches "
+                    "for");
+    }
     *layout = setup->layout == SALTUS_LAYOUT_AUTO
                   ? saltus_layout_choose(setup->tables, needs, limits, &before)
                   : setup->layout;

@@ -534,6 +534,25 @@ SALTUS_OUTLINE saltus_interval saltus_interval_apply(int op, saltus_interval a, 
 }
 
 #if SALTUS_TABLES
+/* A value behind entry k, and of a spline all that rounding makes of it: cubics are computed with
+ * an error below 100 roundings of the larger value. */
+SALTUS_FN saltus_interval saltus_interval_behind(int op, double x, const double *table, int n,
+                                                 int k)
+{
+    const int l = 0;
+    const double y = saltus_table_behind(op, x, table, n, k, l);
+    (void)l;
+    if (op != SALTUS_OP_SPLINE || k == n - 1 ||
+        !(SALTUS_TABLE_NUMBER(2 * k + 2) < SALTUS_INFINITY)) {
+        return saltus_interval_of(y, y);
+    }
+    const double y0 = SALTUS_TABLE_NUMBER(2 * k + 1), y1 = SALTUS_TABLE_NUMBER(2 * k + 3);
+    const double larger = saltus_abs(y0) > saltus_abs(y1) ? saltus_abs(y0) : saltus_abs(y1);
+    const double least = y0 < y1 ? y0 : y1, most = y0 < y1 ? y1 : y0, error = 0x1p-44 * larger;
+    return saltus_interval_of(y - error > least ? y - error : least,
+                              y + error < most ? y + error : most);
+}
+
 /* All that a table of n entries has in an interval: its ends, and both sides of every entry. */
 SALTUS_OUTLINE saltus_interval saltus_interval_table(int op, saltus_interval x, const double *table,
                                                      int n)
@@ -545,17 +564,14 @@ SALTUS_OUTLINE saltus_interval saltus_interval_table(int op, saltus_interval x, 
     }
     int k = saltus_table_place(x.lo, table, n, 0);
     const int last = saltus_table_place(x.hi, table, n, 0);
-    double y = saltus_table_behind(op, x.lo, table, n, k, 0);
-    saltus_interval all = saltus_interval_of(y, y);
+    saltus_interval all = saltus_interval_behind(op, x.lo, table, n, k);
     for (; k < last; ++k) {
         const double next = SALTUS_TABLE_NUMBER(2 * k + 2);
-        y = saltus_table_behind(op, next, table, n, k, 0);
-        all = saltus_interval_hull(all, saltus_interval_of(y, y));
-        y = SALTUS_TABLE_NUMBER(2 * k + 3);
+        all = saltus_interval_hull(all, saltus_interval_behind(op, next, table, n, k));
+        const double y = SALTUS_TABLE_NUMBER(2 * k + 3);
         all = saltus_interval_hull(all, saltus_interval_of(y, y));
     }
-    y = saltus_table_behind(op, x.hi, table, n, last, 0);
-    return saltus_interval_hull(all, saltus_interval_of(y, y));
+    return saltus_interval_hull(all, saltus_interval_behind(op, x.hi, table, n, last));
 }
 #endif
 

@@ -85,7 +85,8 @@
  * program they have the argument's row, the table's first row and that of its length. */
 #define SALTUS_TABLE_LIST(X)                                                                       \
     X(HELD, "held")     /* the value of the last argument that is not larger */                    \
-    X(LINEAR, "linear") /* on straight lines between */
+    X(LINEAR, "linear") /* on straight lines between */                                            \
+    X(SPLINE, "spline") /* on cubics between, which rise or fall where the values do */
 /* clang-format on */
 
 /* SELECT (a ? b : c) is what a program has for PIECEWISE; no expression holds it. */
@@ -102,7 +103,7 @@ typedef enum saltus_op {
         SALTUS_VARIATE_LIST(SALTUS_VARIATE_ENUM)
 #undef SALTUS_VARIATE_ENUM
             SALTUS_OP_END,
-    SALTUS_OP_FIRST_VARIATE = SALTUS_OP_LINEAR + 1
+    SALTUS_OP_FIRST_VARIATE = SALTUS_OP_SPLINE + 1
 } saltus_op;
 
 #endif

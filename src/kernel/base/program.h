@@ -107,14 +107,67 @@ SALTUS_FN int saltus_table_place(double x, const saltus_f64 *table, int n, int l
     return low;
 }
 
-/** The value at x behind entry k: between two entries it rises or falls with x, as it is rounded.
- * Up to an entry at infinity the value is held. */
+/* A spline's slope at the entry from which one neighbour is h0 away, with the slope s0 of the line
+ * to it, and the other h1 with s1: of an inner entry (Fritsch and Butland, SIAM J. Sci. Stat.
+ * Comput. 5 (1984) 300, doi:10.1137/0905021), and of the first or last, whose second neighbour is
+ * beyond the first one. Whichever values a table has, the spline rises and falls where they do
+ * (Fritsch and Carlson, SIAM J. Numer. Anal. 17 (1980) 238, doi:10.1137/0717021). */
+SALTUS_FN double saltus_spline_inner(double h0, double s0, double h1, double s1)
+{
+    const double w0 = 2.0 * h1 + h0, w1 = h1 + 2.0 * h0;
+    return s0 * s1 > 0.0 ? (w0 + w1) / (w0 / s0 + w1 / s1) : 0.0;
+}
+
+SALTUS_FN double saltus_spline_end(double h0, double s0, double h1, double s1)
+{
+    const double slope = ((2.0 * h0 + h1) * s0 - h0 * s1) / (h0 + h1);
+    const int is_steep = s0 * s1 < 0.0 && !(slope * slope <= 9.0 * (s0 * s0));
+    return !(slope * s0 > 0.0) ? 0.0 : is_steep ? 3.0 * s0 : slope;
+}
+
+/* The spline's slope at entry k of n, n > 1, all of them at numbers. */
+SALTUS_FN double saltus_spline_slope(const saltus_f64 *table, int n, int k, int l)
+{
+    const int first = k == 0 ? 0 : k - 1, back = k == n - 1 && n > 2 ? n - 3 : first;
+    double h[2], s[2];
+    (void)l;
+    for (int i = 0; i < 2; ++i) {
+        const int at = n == 2 ? 0 : back + i;
+        h[i] = SALTUS_TABLE_NUMBER(2 * at + 2) - SALTUS_TABLE_NUMBER(2 * at);
+        s[i] = (SALTUS_TABLE_NUMBER(2 * at + 3) - SALTUS_TABLE_NUMBER(2 * at + 1)) / h[i];
+    }
+    return n == 2       ? s[0]
+           : k == 0     ? saltus_spline_end(h[0], s[0], h[1], s[1])
+           : k == n - 1 ? saltus_spline_end(h[1], s[1], h[0], s[0])
+                        : saltus_spline_inner(h[0], s[0], h[1], s[1]);
+}
+
+/* The spline at x between entries k and k + 1, never beyond the two values. */
+SALTUS_FN double saltus_spline_between(double x, const saltus_f64 *table, int n, int k, int l)
+{
+    const int last = SALTUS_TABLE_NUMBER(2 * n - 2) < SALTUS_INFINITY ? n : n - 1;
+    const double x0 = SALTUS_TABLE_NUMBER(2 * k), y0 = SALTUS_TABLE_NUMBER(2 * k + 1);
+    const double h = SALTUS_TABLE_NUMBER(2 * k + 2) - x0, y1 = SALTUS_TABLE_NUMBER(2 * k + 3);
+    const double a = h * saltus_spline_slope(table, last, k, l);
+    const double b = h * saltus_spline_slope(table, last, k + 1, l);
+    const double t = (x - x0) / h, d = y1 - y0;
+    const double y = y0 + t * (a + t * ((3.0 * d - 2.0 * a - b) + t * (a + b - 2.0 * d)));
+    const double least = y0 < y1 ? y0 : y1, most = y0 < y1 ? y1 : y0;
+    (void)l;
+    return y < least ? least : y > most ? most : y;
+}
+
+/** The value at x behind entry k: between two entries it rises or falls with x, as it is rounded,
+ * or of a spline but for rounding. Up to an entry at infinity the value is held. */
 SALTUS_FN double saltus_table_behind(int op, double x, const saltus_f64 *table, int n, int k, int l)
 {
     const double x0 = SALTUS_TABLE_NUMBER(2 * k), y0 = SALTUS_TABLE_NUMBER(2 * k + 1);
     (void)l;
     if (op == SALTUS_OP_HELD || k == n - 1 || !(SALTUS_TABLE_NUMBER(2 * k + 2) < SALTUS_INFINITY)) {
         return y0;
+    }
+    if (op == SALTUS_OP_SPLINE) {
+        return saltus_spline_between(x, table, n, k, l);
     }
     const double x1 = SALTUS_TABLE_NUMBER(2 * k + 2), y1 = SALTUS_TABLE_NUMBER(2 * k + 3);
     return y0 + (y1 - y0) * ((x - x0) / (x1 - x0));
@@ -196,6 +249,7 @@ SALTUS_OUTLINE void saltus_program_run(const saltus_instruction *code, saltus_pr
 #if SALTUS_TABLES
         case SALTUS_OP_HELD:
         case SALTUS_OP_LINEAR:
+        case SALTUS_OP_SPLINE:
             y = saltus_table_value(i->op, a, v + SALTUS_AT(i->b), c);
             break;
 #endif

@@ -38,9 +38,18 @@ typedef struct saltus_pair {
     int32_t first, second;
 } saltus_pair;
 
+/** What a flag is. */
+typedef enum saltus_clock_kind {
+    SALTUS_CLOCK_STEPS, /**< 1 from a time on, or up to it */
+    SALTUS_CLOCK_TURNS, /**< 1 while a comparison holds that drifts with time; the next flag is */
+    SALTUS_CLOCK_NEXT   /**< the time of its next change, or of another look (ssa/turning.h) */
+} saltus_clock_kind;
+
 /** A clock condition: flag `row` is 1 from the time that the program gives on (or up to it). */
 typedef struct saltus_clock {
-    saltus_program when; /**< the time at which the condition changes */
+    saltus_program when;            /**< the time at which the condition changes */
+    saltus_program holds, interval; /**< of one that turns: 1 or 0, and the same on intervals */
+    int32_t kind;                   /**< a saltus_clock_kind */
     int32_t row;
     int32_t after;  /**< 1: true after that time; 0: true before it */
     int32_t strict; /**< 1: changes just after that time; 0: at it */
@@ -85,6 +94,14 @@ typedef struct saltus_drift {
     int32_t has_counts;      /**< 1: it reads counts, and changes when they do */
 } saltus_drift;
 
+/** What only the time changes, and changes in pieces: rates may jump or bend where it goes from one
+ * to the next. `row` has its value once the program `pieces` was run. Without entries that is the
+ * piece; else the piece is the place of the value in a table of so many, which begins in row
+ * `table`. */
+typedef struct saltus_kink {
+    int32_t row, table, n_entries;
+} saltus_kink;
+
 /* Up to this many children stand under a node of the propensity tree. */
 enum { SALTUS_FANOUT = 8, SALTUS_MAX_LEVELS = 11 };
 
@@ -120,6 +137,7 @@ enum { SALTUS_FANOUT = 8, SALTUS_MAX_LEVELS = 11 };
     X(int32_t, rate_rows, t->n_rates)                         /* [rate] row of its variable */     \
     X(saltus_program, rates, t->n_rates)                      /* [rate] derivative, per time */    \
     X(saltus_program, roots, t->n_roots)                      /* [root] what a trigger compares */ \
+    X(saltus_kink, kinks, t->n_kinks)                         /* [kink] of rules, rates and laws */ \
     X(saltus_clock, clocks, t->n_flags)                       /* [flag] */                         \
     X(saltus_trigger, triggers, t->n_triggers)                /* [event] */                        \
     X(saltus_setting, settings, t->n_settings) /* [setting] by event; the last: at time 0 */       \
@@ -190,11 +208,13 @@ typedef struct saltus_tables {
     int32_t n_delayed, n_late;
     int32_t idles;      /**< a reaction that lacks reactants does nothing; else that is a failure */
     int32_t n_starts;   /**< of the settings, the last ones: values at time 0, in their order */
-    int32_t has_tables; /**< some program has one: held, linear */
+    int32_t has_tables; /**< some program has one: held, linear, spline */
     int32_t n_thinned, n_drifts, n_bound_code, n_thinned_nodes;
-    int32_t n_intervals;      /**< slots of programs on intervals; 0: no law drifts with time */
-    int32_t n_rates, n_roots; /**< variables with a rate rule; roots of triggers that move */
+    int32_t row_slots, n_turning; /**< intervals of clocks that turn, two numbers each; how many */
+    int32_t n_intervals;          /**< slots of programs on intervals; 0: no law drifts with time */
+    int32_t n_rates, n_roots;     /**< variables with a rate rule; roots of triggers that move */
     int32_t n_live_rules;
+    int32_t n_kinks;
     int32_t n_moving_rules, n_moving_laws, n_moving_nodes, n_moving_triggers;
     int32_t n_leaves; /**< reactions, padded to whole nodes */
     int32_t n_levels;
@@ -204,6 +224,7 @@ typedef struct saltus_tables {
     int32_t level_nodes[SALTUS_MAX_LEVELS]; /**< nodes that are not padding */
     int32_t largest_event;                  /**< assignments of the event that has most */
     saltus_program motion;                  /**< moving rules, rates and moving laws in one */
+    saltus_program pieces;                  /**< values of kinks, and before them rules of time */
     /** Some trigger or clock depends on counts, and is evaluated after every reaction. */
     int32_t watches_state;
     int32_t watched_clocks; /**< clocks that depend on counts */

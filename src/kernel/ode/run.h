@@ -13,6 +13,7 @@
 #ifndef SALTUS_KERNEL_ODE_RUN_H
 #define SALTUS_KERNEL_ODE_RUN_H
 
+#include "kernel/ode/kinks.h"
 #include "kernel/ode/steps.h"
 #include "kernel/ode/turns.h"
 
@@ -156,6 +157,7 @@ SALTUS_FN saltus_ode_verdict saltus_ode_judge(saltus_trajectory *p, saltus_ode *
         o->is_rejected = 1;
         o->is_cut = 0;
         if (!(o->size < saltus_ode_least(p->t))) {
+            saltus_ode_cut(p, o);
             return SALTUS_ODE_AGAIN;
         }
         /* what is not finite spreads in the method for stiff systems */
@@ -284,6 +286,7 @@ SALTUS_FN void saltus_ode_begin(saltus_trajectory *p, const saltus_direct *d, sa
 {
     o->still = o->is_mean ? 0.0 : saltus_ode_total(p, d);
     o->worst = -1;
+    saltus_ode_uncut(p, o);
     saltus_ode_take(p, o);
 }
 
@@ -308,6 +311,7 @@ SALTUS_FN saltus_failure saltus_ode_aim(saltus_trajectory *p, saltus_direct *d, 
     o->size = p->carried.step < room ? p->carried.step : room > least ? room : least;
     o->is_cut = o->size < p->carried.step;
     o->is_rejected = 0;
+    saltus_ode_cut(p, o);
     return SALTUS_FINE;
 }
 
@@ -373,9 +377,10 @@ SALTUS_FN int saltus_ode_land(saltus_trajectory *p, saltus_direct *d, saltus_ode
                               double *observables)
 {
     const int ends_early = o->fires || o->turns;
+    const double stop = p->special < o->until ? p->special : o->until;
     double end = p->t + o->theta * o->size;
-    if (!(end < p->special) || (!ends_early && !(o->size < p->special - p->t))) {
-        end = p->special;
+    if (!(end < stop) || (!ends_early && !(o->size < stop - p->t))) {
+        end = stop;
     }
     if (saltus_ode_samples(p, o, o->size, end, times, n_times, counts, observables)) {
         return -1;
@@ -457,7 +462,7 @@ SALTUS_FN int saltus_ode_advance(saltus_trajectory *p, saltus_direct *d, saltus_
     if (saltus_ode_step(p, d, o, times) < 0) {
         return -1;
     }
-    o->is_fresh = !o->fires && !o->turns && !o->was_stiff;
+    o->is_fresh = !o->fires && !o->turns && !o->was_stiff && p->n->n_kinks == 0;
     for (int i = 0; i < o->n && o->is_fresh; ++i) {
         SALTUS_K(0, i) = SALTUS_K(6, i);
     }

@@ -165,11 +165,12 @@ SALTUS_OUTLINE void saltus_ode_split_slope(saltus_trajectory *p, saltus_ode *o, 
 }
 #endif
 
-/* How fast each component changes at a state. */
-SALTUS_OUTLINE void saltus_ode_slope(saltus_trajectory *p, saltus_ode *o, double time,
+/* How fast each component changes at a state, on this side of a kink (kinks.h). */
+SALTUS_OUTLINE void saltus_ode_slope(saltus_trajectory *p, saltus_ode *o, double at,
                                      const double *y, double *slope)
 {
     const saltus_tables *n = p->n;
+    const double late = at > o->from ? at : o->from, time = late < o->until ? late : o->before;
     if (o->is_mean) {
         saltus_ode_mean_slope(p, o, time, y, slope);
         return;

@@ -221,7 +221,7 @@ SALTUS_FN void saltus_mpd_note(const saltus_mpd *m, int64_t step, uint32_t site,
 }
 
 /**
- * Let the counts v[species] of a site react for a step.
+ * Let the counts v[species] of a site react for a step, whose middle is the time of laws.
  *
  * @param word  the word of the first wait
  * @return the number of reactions that fired; s->a is of no use afterwards. A propensity that is
@@ -235,6 +235,9 @@ SALTUS_FN int32_t saltus_mpd_react(const saltus_mpd *m, const saltus_tables *n, 
     double left = m->step, goal = 0.0, *v = s->v;
     int32_t n_fired = 0;
     uint32_t w[4] = {word, 0, 0, 0};
+    if (SALTUS_MPD_HAS_LAWS(n)) { /* of what began step - 2 steps after time 0 */
+        v[n->row_time] = ((double)step - 1.5) * m->step;
+    }
     for (;;) {
         int bad = -1;
         const double total = saltus_mpd_total(m, n, type, v, s->a, &bad);

@@ -274,6 +274,10 @@ typedef struct saltus_ode {
     double *derivative;  /* [component] of the slope with respect to time */
     int32_t *pivot;      /* [component] */
     double *root;        /* [3][root] of triggers at the last three points looked at */
+    double *piece;       /* [kink] the piece at the start of the step */
+    double from;         /* stages are at no earlier time */
+    double until;        /* the first time of the next piece, if that ends the step, or infinity */
+    double before;       /* the last time of this one: stages are at no later time */
 #if !SALTUS_DEVICE
     struct saltus_hybrid *hybrid; /* method hybrid: ode/split.h; else NULL */
 #endif
@@ -309,7 +313,8 @@ typedef struct saltus_ode {
     X(double, ode, jacobian, n <= SALTUS_MOST_STIFF ? n * n : 0)                                   \
     X(double, ode, derivative, n)                                                                  \
     X(int32_t, ode, pivot, n)                                                                      \
-    X(double, ode, root, 3 * (int64_t)t->n_roots)
+    X(double, ode, root, 3 * (int64_t)t->n_roots)                                                  \
+    X(double, ode, piece, t->n_kinks)
 /* clang-format on */
 
 #endif

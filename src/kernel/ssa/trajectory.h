@@ -7,6 +7,7 @@
 #define SALTUS_KERNEL_SSA_TRAJECTORY_H
 
 #include "kernel/ssa/delayed.h"
+#include "kernel/ssa/turning.h"
 #include "kernel/ssa/values.h"
 
 /* Set flags to their present values. Returns 1 if any changed. */
@@ -15,6 +16,12 @@ SALTUS_FN int saltus_trajectory_run_clocks(saltus_trajectory *p)
     int changed = 0;
     for (int f = 0; f < p->n->n_flags; ++f) {
         const saltus_clock *c = &p->n->clocks[f];
+#if !SALTUS_DEVICE
+        if (c->kind != SALTUS_CLOCK_STEPS) {
+            changed |= c->kind == SALTUS_CLOCK_TURNS && saltus_turning_update(p, c);
+            continue;
+        }
+#endif
         const double when = saltus_trajectory_value(p, c->when);
         const int passed = when < p->t || (when == p->t && (!c->strict || p->after));
         const double value = passed == c->after ? 1.0 : 0.0;
@@ -55,6 +62,11 @@ SALTUS_FN void saltus_trajectory_find_special(saltus_trajectory *p)
     }
     for (int f = 0; f < p->n->n_flags; ++f) {
         const saltus_clock *c = &p->n->clocks[f];
+#if !SALTUS_DEVICE
+        if (c->kind == SALTUS_CLOCK_NEXT) {
+            continue;
+        }
+#endif
         const double when = saltus_trajectory_value(p, c->when);
         const int to_come = when > p->t || (when == p->t && c->strict && !p->after);
         if (to_come && (when < p->special || (when == p->special && !c->strict))) {
@@ -249,6 +261,9 @@ SALTUS_LARGE_FN saltus_failure saltus_trajectory_settle(saltus_trajectory *p)
         }
         saltus_trajectory_refresh(p);
     }
+#if !SALTUS_DEVICE
+    saltus_turning_search(p);
+#endif
     saltus_trajectory_find_special(p);
     return SALTUS_FINE;
 }

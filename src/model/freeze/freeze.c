@@ -150,11 +150,13 @@ static saltus_status free_triggers(saltus_freezer *f, const saltus_expr **trigge
                        saltus_place(f->model, e->line, place), e->id);
         const saltus_expr *trigger = saltus_compare_moments(f, e->trigger);
         SALTUS_NEED(trigger);
+        f->may_turn = !f->is_continuous && !f->model->space;
         SALTUS_TRY(saltus_free_of_time(
             f, trigger, f->model->space || saltus_turns_unseen(f, trigger), what,
             "a trigger can compare the time, or what follows from it, with a value by <, <=, > and "
             ">=; on a lattice it can compare the time alone",
             &triggers[i], err));
+        f->may_turn = false;
     }
     SALTUS_TRY(saltus_follow_triggers(f, triggers, err));
 done:
@@ -208,12 +210,7 @@ static saltus_status fill_events(saltus_freezer *f, const saltus_expr **triggers
         t->watches_state |= saltus_reads_counts(f, triggers[i]);
     }
     t->n_triggers = (int32_t)f->model->n_events;
-    for (size_t i = 0; i < f->n_clocks; ++i) {
-        SALTUS_TRY(saltus_compile(f, f->clock_when[i], &f->clocks[i].when, err));
-        f->clocks[i].row = t->row_flags + (int)i;
-        t->watched_clocks += saltus_reads_counts(f, f->clock_when[i]);
-        t->watches_state |= saltus_reads_counts(f, f->clock_when[i]);
-    }
+    SALTUS_TRY(saltus_compile_clocks(f, err));
 done:
     return status;
 }
@@ -506,12 +503,14 @@ static saltus_status freeze(void *user, saltus_error *err)
     SALTUS_TRY(saltus_fill_starts(&f, err));
     SALTUS_TRY(saltus_compile_rates(&f, triggers, err));
     SALTUS_TRY(saltus_fill_moving(&f, err));
+    SALTUS_TRY(saltus_fill_kinks(&f, err));
     f.net->tables.has_tables = f.has_tables;
     if (model->space && f.has_tables) {
-        SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
-                    "model '%s' has a lattice, and a table (held, linear), which is possible in "
-                    "well-mixed models alone",
-                    model->name);
+        SALTUS_FAIL(
+            SALTUS_E_UNSUPPORTED,
+            "model '%s' has a lattice, and a table (held, linear, spline), which is possible in "
+            "well-mixed models alone",
+            model->name);
     }
     saltus_place_rows(&f);
     saltus_place_intervals(&f);

@@ -76,6 +76,7 @@ typedef struct saltus_freezer {
     bool *has_time;            /**< [variable] its rule reads the time other than through flags */
     int *order;                /**< variables in an order of evaluation */
     int n_order;
+    bool may_turn;      /**< comparisons that drift with time become flags that turn */
     bool is_continuous; /**< laws are integrated, also those of time: there are rate rules, or
                              triggers that drift with time */
     const saltus_expr *follower; /**< without rate rules: the rate of the variable that follows
@@ -115,6 +116,7 @@ typedef struct saltus_freezer {
 
     saltus_instruction *bound_code; /**< on intervals: saltus_fill_thinned */
     size_t n_bound_code, bound_code_capacity;
+    int n_bound_temporaries; /**< slots that its programs need beside the time and drifts */
     saltus_drift *drifts;
     size_t n_drifts, drifts_capacity;
     saltus_program *bounds;
@@ -126,6 +128,7 @@ typedef struct saltus_freezer {
     saltus_delayed *delayed;
     saltus_program *rate_programs, *root_programs;
     int32_t *motion_rows;
+    saltus_kink *kinks;
     saltus_program *rule_programs; /* these stand in the tables, in the network's arena */
     saltus_trigger *triggers;
     saltus_setting *settings;
@@ -195,6 +198,8 @@ SALTUS_MUST_CHECK saltus_status saltus_free_of_time(saltus_freezer *f, const sal
 /** A condition in which `time == c` is `time >= c and time <= c`, so that it is true at a moment;
  * NULL when memory ran out. */
 const saltus_expr *saltus_compare_moments(saltus_freezer *f, const saltus_expr *e);
+/** Compile the times of flags, and the comparisons of those that turn. */
+SALTUS_MUST_CHECK saltus_status saltus_compile_clocks(saltus_freezer *f, saltus_error *err);
 /** Whether e reads the time, also through rules, other than through flags. */
 bool saltus_reads_time(const saltus_freezer *f, const saltus_expr *e);
 
@@ -221,6 +226,11 @@ SALTUS_MUST_CHECK saltus_status saltus_compile_rates(saltus_freezer *f,
                                                      saltus_error *err);
 /** List rules and laws that move, when reactions and their tree are known. */
 SALTUS_MUST_CHECK saltus_status saltus_fill_moving(saltus_freezer *f, saltus_error *err);
+
+/* kinks.c */
+/** List what changes with the time in pieces: tables, comparisons, floor and its like, the
+ * remainder, min, max and abs, in rules, rates and laws. Not on a lattice. */
+SALTUS_MUST_CHECK saltus_status saltus_fill_kinks(saltus_freezer *f, saltus_error *err);
 
 /* variates.c */
 /** Refuse random numbers where there can be none. */
@@ -327,6 +337,11 @@ bool saltus_reads_counts(const saltus_freezer *f, const saltus_expr *e);
 /* thinned.c */
 /** Bounds of the laws that drift with time; behind rules and reactions. */
 SALTUS_MUST_CHECK saltus_status saltus_fill_thinned(saltus_freezer *f, saltus_error *err);
+/** Compile an expression on intervals that reads no rules of the time. */
+SALTUS_MUST_CHECK saltus_status saltus_compile_interval(saltus_freezer *f, const saltus_expr *e,
+                                                        saltus_program *out, saltus_error *err);
+/** How many slots programs on intervals have, once all are compiled. */
+int saltus_interval_slots(const saltus_freezer *f);
 /** The same for programs on intervals as saltus_place_rows, and after it. */
 void saltus_place_intervals(saltus_freezer *f);
 

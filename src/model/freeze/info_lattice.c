@@ -161,7 +161,12 @@ static void print_rates(const summary *u)
             const double a = propensity(u, r, type, false);
             if (a > 0.0) {
                 fprintf(u->out, "%s%s", separator, alike ? "everywhere" : l->type_names[type]);
-                is_law ? fprintf(u->out, " as written") : fprintf(u->out, " %.6g", a);
+                if (is_law) {
+                    fprintf(u->out, " as written%s",
+                            l->drifts[r] != SALTUS_STANDS ? ", at the middle of each step" : "");
+                } else {
+                    fprintf(u->out, " %.6g", a);
+                }
                 separator = ", ";
             }
         }

@@ -254,18 +254,58 @@ done:
 
 /* ---- all together ---- */
 
+/* Whether e is surely 0 where there are no particles. */
+static bool is_zero_when_empty(const saltus_freezer *f, const saltus_expr *e)
+{
+    const saltus_expr *rule = saltus_rule_behind(f, e);
+    bool any = false, all = true;
+    switch (e->op) {
+    case SALTUS_OP_VARIABLE:
+        return rule ? is_zero_when_empty(f, rule)
+                    : e->variable < (int)f->model->n_variables &&
+                          f->net->bindings[e->variable].role == SALTUS_ROLE_COUNT;
+    case SALTUS_OP_MUL:
+    case SALTUS_OP_ADD:
+    case SALTUS_OP_SUB:
+        for (int i = 0; i < e->n_args; ++i) {
+            const bool is_zero = is_zero_when_empty(f, e->args[i]);
+            any |= is_zero;
+            all &= is_zero;
+        }
+        return e->op == SALTUS_OP_MUL ? any : all;
+    case SALTUS_OP_POW:
+        return is_zero_when_empty(f, e->args[0]) && e->args[1]->op == SALTUS_OP_CONST &&
+               e->args[1]->value > 0.0;
+    case SALTUS_OP_DIV:
+    case SALTUS_OP_NEG:
+        return is_zero_when_empty(f, e->args[0]);
+    default:
+        return false;
+    }
+}
+
+static saltus_status fill_drifts(const saltus_freezer *f, saltus_lattice *l, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    uint8_t *drifts = saltus_arena_alloc(f->arena, f->n_steps + 1);
+    SALTUS_NEED(drifts);
+    for (size_t r = 0; r < f->n_steps; ++r) {
+        const saltus_expr *law = f->steps[r].law;
+        drifts[r] = f->steps[r].is_product || !saltus_reads_time(f, law) ? SALTUS_STANDS
+                    : is_zero_when_empty(f, law)                         ? SALTUS_DRIFTS_FILLED
+                                                                         : SALTUS_DRIFTS_EMPTY;
+    }
+    l->drifts = drifts;
+done:
+    return status;
+}
+
 saltus_status saltus_freeze_lattice(saltus_freezer *f, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    char place[160];
     const saltus_space *space = f->model->space;
     saltus_lattice *l = saltus_arena_alloc(f->arena, sizeof *l);
     SALTUS_NEED(l);
-    if (f->n_clocks > 0) {
-        SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
-                    "%srates and rules that depend on the time cannot be simulated on a lattice",
-                    saltus_place_in(space->path, space->line, place));
-    }
     for (int i = 0; i < 3; ++i) {
         l->size[i] = space->size[i];
     }
@@ -282,6 +322,7 @@ saltus_status saltus_freeze_lattice(saltus_freezer *f, saltus_error *err)
     SALTUS_TRY(fill_jumps(f, l, err));
     SALTUS_TRY(fill_faces(f, l, err));
     SALTUS_TRY(fill_rates(f, l, err));
+    SALTUS_TRY(fill_drifts(f, l, err));
     SALTUS_TRY(fill_scatters(f, l, err));
     SALTUS_TRY(fill_deposits(f, l, err));
     f->net->lattice = l;

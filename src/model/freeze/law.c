@@ -220,8 +220,10 @@ static saltus_status add_step(saltus_freezer *f, const saltus_reaction *r, const
         SALTUS_FAIL(SALTUS_E_MODEL, "%sreaction '%s': its rate constant is %g",
                     saltus_place(f->model, r->line, place), s.id, s.product.rate);
     }
-    s.drifts = saltus_reads_time(f, law) && !f->is_continuous; /* else they are integrated */
-    s.kind = s.drifts           ? "thinned"
+    const bool has_time = saltus_reads_time(f, law), is_stepped = has_time && f->model->space;
+    s.drifts = has_time && !f->is_continuous && !is_stepped; /* else they are integrated */
+    s.kind = is_stepped         ? "at the middle of steps"
+             : s.drifts         ? "thinned"
              : !s.is_product    ? "expression"
              : s.product.n == 0 ? "constant"
                                 : "mass action";
@@ -285,10 +287,7 @@ static saltus_status make_step(saltus_freezer *f, const saltus_reaction *r, salt
     bool is_net = false;
     (void)snprintf(what, sizeof what, "%sreaction '%.100s': its rate law",
                    saltus_place(f->model, r->line, place), r->id);
-    SALTUS_TRY(saltus_free_of_time(f, r->law, f->model->space != NULL, what,
-                                   "without a lattice rates may drift with time, on a lattice they "
-                                   "cannot yet",
-                                   &law, err));
+    SALTUS_TRY(saltus_free_of_time(f, r->law, false, what, NULL, &law, err));
     if (r->mass_action) {
         SALTUS_TRY(check_order(f, r, err));
         law = mass_action(f, r, law);

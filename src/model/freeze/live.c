@@ -28,6 +28,7 @@ static void note_events(search *s)
     const saltus_tables *t = s->t;
     for (int i = 0; i < t->n_flags; ++i) {
         note_program(s, t->clocks[i].when);
+        note_program(s, t->clocks[i].holds);
     }
     for (int i = 0; i < t->n_triggers; ++i) {
         note_program(s, t->triggers[i].trigger);
@@ -62,6 +63,7 @@ static void note_laws(search *s)
     for (int i = 0; i < t->n_roots; ++i) {
         note_program(s, t->roots[i]);
     }
+    note_program(s, t->pieces);
     for (int i = 0; i < t->n_drifts; ++i) {
         if (t->drifts[i].rule >= 0) {
             s->is_live[t->drifts[i].rule] = true;

@@ -76,7 +76,8 @@ static double variate_value(const saltus_expr *e, const double *values, double t
     return saltus_variate_center(e->op, e->n_args, args);
 }
 
-/* The value of a table, which may be long, where its two entries around the argument stand. */
+/* The value of a table, which may be long, where its two entries around the argument stand, and one
+ * more on either side, which the slopes of a spline need. */
 static double table_value(const saltus_expr *e, const double *values, double time)
 {
     const int n = e->n_args / 2;
@@ -85,12 +86,12 @@ static double table_value(const saltus_expr *e, const double *values, double tim
     while (k + 1 < n && e->args[2 * k + 3]->value <= x) {
         ++k;
     }
-    const int others = k + 1 < n ? 2 : 1;
-    double table[4] = {0.0};
-    for (int i = 0; i < 2 * others; ++i) {
-        table[i] = e->args[2 * k + 1 + i]->value;
+    const int first = k > 0 ? k - 1 : 0, last = k + 2 < n ? k + 2 : n - 1;
+    double table[8] = {0.0};
+    for (int i = 0; i < 2 * (last - first + 1); ++i) {
+        table[i] = e->args[2 * first + 1 + i]->value;
     }
-    return saltus_table_value((int)e->op, x, table, others);
+    return saltus_table_value((int)e->op, x, table, last - first + 1);
 }
 
 double saltus_expr_value(const saltus_expr *e, const double *values, double time)
@@ -237,6 +238,7 @@ static saltus_status compile(saltus_freezer *f, const saltus_expr *e, int free_t
         break;
     case SALTUS_OP_HELD:
     case SALTUS_OP_LINEAR:
+    case SALTUS_OP_SPLINE:
         SALTUS_TRY(compile(f, e->args[0], free_temporary, &a, err));
         SALTUS_TRY(saltus_table_rows(f, e, &b, &y, err));
         SALTUS_TRY(emit(f, (int)e->op, a, b, y, free_temporary, row, err));
@@ -301,7 +303,8 @@ void saltus_place_rows(saltus_freezer *f)
     n->row_constants = n->row_one + 1;
     n->n_constants = (int32_t)f->n_constants;
     n->row_temporaries = n->row_constants + n->n_constants;
-    n->n_temporaries = f->n_temporaries;
+    n->row_slots = n->row_temporaries + f->n_temporaries;
+    n->n_temporaries = f->n_temporaries + (n->n_turning > 0 ? 2 * saltus_interval_slots(f) : 0);
     n->row_variates = n->row_temporaries + n->n_temporaries;
     n->n_variates = (int32_t)f->n_variates;
     n->n_rows = n->row_variates + n->n_variates;
@@ -327,8 +330,13 @@ void saltus_place_rows(saltus_freezer *f)
     for (int i = 0; i < n->n_roots; ++i) {
         f->root_programs[i].result = saltus_final_row(n, f->root_programs[i].result);
     }
+    for (int i = 0; i < n->n_kinks; ++i) {
+        f->kinks[i].row = saltus_final_row(n, f->kinks[i].row);
+        f->kinks[i].table = saltus_final_row(n, f->kinks[i].table);
+    }
     for (size_t i = 0; i < f->n_clocks; ++i) {
         f->clocks[i].when.result = saltus_final_row(n, f->clocks[i].when.result);
+        f->clocks[i].holds.result = saltus_final_row(n, f->clocks[i].holds.result);
     }
     for (int i = 0; i < n->n_triggers; ++i) {
         saltus_trigger *t = &f->triggers[i];

@@ -22,7 +22,6 @@ typedef struct builder {
     bool *is_needed;        /* [variable] rules that the present law reads */
     part *parts;
     size_t n_parts, capacity;
-    int n_temporaries;
 } builder;
 
 static saltus_status emit(builder *b, saltus_instruction i, int temporary, int *at,
@@ -36,7 +35,8 @@ static saltus_status emit(builder *b, saltus_instruction i, int temporary, int *
     f->bound_code = grown;
     i.dst = *at = TEMPORARY_SLOT + temporary;
     f->bound_code[f->n_bound_code++] = i;
-    b->n_temporaries = temporary >= b->n_temporaries ? temporary + 1 : b->n_temporaries;
+    f->n_bound_temporaries =
+        temporary >= f->n_bound_temporaries ? temporary + 1 : f->n_bound_temporaries;
 done:
     return status;
 }
@@ -108,6 +108,7 @@ static saltus_status compile(builder *b, const saltus_expr *e, int free_temporar
         break;
     case SALTUS_OP_HELD:
     case SALTUS_OP_LINEAR:
+    case SALTUS_OP_SPLINE:
         SALTUS_TRY(compile(b, e->args[0], free_temporary, &first, err));
         SALTUS_TRY(saltus_table_rows(f, e, &second, &row, err));
         SALTUS_TRY(emit(b, (saltus_instruction){(int32_t)e->op, 0, first, -1 - second, -1 - row},
@@ -287,10 +288,22 @@ static saltus_status fill(builder *b, size_t n_thinned, saltus_error *err)
     if (n_thinned > 0) {
         SALTUS_TRY(saltus_nodes_above(f, thinned, t->n_thinned, &t->thinned_node,
                                       &t->n_thinned_nodes, err));
-        t->n_intervals = FIRST_DRIFT_SLOT + (int32_t)f->n_drifts + b->n_temporaries;
+        t->n_intervals = saltus_interval_slots(f);
     }
 done:
     return status;
+}
+
+int saltus_interval_slots(const saltus_freezer *f)
+{
+    return FIRST_DRIFT_SLOT + (int)f->n_drifts + f->n_bound_temporaries;
+}
+
+saltus_status saltus_compile_interval(saltus_freezer *f, const saltus_expr *e, saltus_program *out,
+                                      saltus_error *err)
+{
+    builder b = {.f = f};
+    return compile_program(&b, e, out, err);
 }
 
 saltus_status saltus_fill_thinned(saltus_freezer *f, saltus_error *err)
@@ -332,6 +345,9 @@ void saltus_place_intervals(saltus_freezer *f)
     }
     for (size_t i = 0; i < f->n_drifts; ++i) {
         f->drifts[i].interval.result = final_operand(f, f->drifts[i].interval.result);
+    }
+    for (size_t i = 0; i < f->n_clocks; ++i) {
+        f->clocks[i].interval.result = final_operand(f, f->clocks[i].interval.result);
     }
     for (int i = 0; i < f->net->tables.n_thinned; ++i) {
         f->bounds[i].result = final_operand(f, f->bounds[i].result);

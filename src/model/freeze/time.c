@@ -99,6 +99,27 @@ static bool isolate_time(saltus_freezer *f, const saltus_expr *left, saltus_op *
     return true;
 }
 
+/* One more flag, whose clock compares with `right` in its way. */
+static saltus_status push_clock(saltus_freezer *f, saltus_clock clock, const saltus_expr *right,
+                                const saltus_expr **flag, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_clock *clocks =
+        saltus_grow(f->clocks, f->n_clocks, &f->clocks_capacity, sizeof *f->clocks);
+    SALTUS_NEED(clocks);
+    f->clocks = clocks;
+    const saltus_expr **when =
+        saltus_grow(f->clock_when, f->n_clocks, &f->clock_when_capacity, sizeof *f->clock_when);
+    SALTUS_NEED(when);
+    f->clock_when = when;
+    f->clock_when[f->n_clocks] = right;
+    f->clocks[f->n_clocks] = clock;
+    *flag = saltus_expr_variable(f->arena, SALTUS_FLAG_VARIABLE(f, (int)f->n_clocks++));
+    SALTUS_NEED(*flag);
+done:
+    return status;
+}
+
 /* A comparison as a flag; *out is NULL when it cannot be one. */
 static saltus_status make_flag(saltus_freezer *f, const saltus_expr *e, const saltus_expr **out,
                                saltus_error *err)
@@ -115,19 +136,90 @@ static saltus_status make_flag(saltus_freezer *f, const saltus_expr *e, const sa
     if (saltus_moves(f, right)) { /* the time of a switch must be known beforehand */
         return SALTUS_OK;
     }
-    saltus_clock *clocks =
-        saltus_grow(f->clocks, f->n_clocks, &f->clocks_capacity, sizeof *f->clocks);
-    SALTUS_NEED(clocks);
-    f->clocks = clocks;
-    const saltus_expr **when =
-        saltus_grow(f->clock_when, f->n_clocks, &f->clock_when_capacity, sizeof *f->clock_when);
-    SALTUS_NEED(when);
-    f->clock_when = when;
-    f->clock_when[f->n_clocks] = right;
-    f->clocks[f->n_clocks] = (saltus_clock){.after = op == SALTUS_OP_GE || op == SALTUS_OP_GT,
-                                            .strict = op == SALTUS_OP_GT || op == SALTUS_OP_LE};
-    *out = saltus_expr_variable(f->arena, SALTUS_FLAG_VARIABLE(f, (int)f->n_clocks++));
-    SALTUS_NEED(*out);
+    SALTUS_TRY(push_clock(f,
+                          (saltus_clock){.after = op == SALTUS_OP_GE || op == SALTUS_OP_GT,
+                                         .strict = op == SALTUS_OP_GT || op == SALTUS_OP_LE},
+                          right, out, err));
+done:
+    return status;
+}
+
+/* e with the rules that read the time put in; NULL when memory ran out, or it would be longer than
+ * `left` operations. */
+static const saltus_expr *put_in_rules(saltus_freezer *f, const saltus_expr *e, int *left)
+{
+    const saltus_expr *args[2], **more = NULL, *made = NULL;
+    if (--*left < 0) {
+        return NULL;
+    }
+    if (!saltus_reads_time(f, e) || e->op == SALTUS_OP_TIME) {
+        return e;
+    }
+    if (e->op == SALTUS_OP_VARIABLE) {
+        return put_in_rules(f, f->rules[e->variable], left);
+    }
+    if (e->n_args > 2) {
+        more = saltus_calloc((size_t)e->n_args, sizeof *more);
+        if (!more) {
+            return NULL;
+        }
+    }
+    const saltus_expr **in = more ? more : args;
+    bool is_whole = true;
+    for (int i = 0; i < e->n_args && is_whole; ++i) {
+        in[i] = put_in_rules(f, e->args[i], left);
+        is_whole = in[i] != NULL;
+    }
+    if (is_whole) {
+        made = saltus_expr_n(f->arena, e->op, e->n_args, in);
+    }
+    saltus_free(more);
+    return made;
+}
+
+/* A comparison that drifts with time as a flag that turns, with one behind it for the time of its
+ * next change; *out is NULL when it cannot be one. */
+static saltus_status make_turning(saltus_freezer *f, const saltus_expr *e, const saltus_expr **out,
+                                  saltus_error *err)
+{
+    enum { MOST_OPERATIONS = 10000 };
+    saltus_status status = SALTUS_OK;
+    const saltus_expr *next = NULL;
+    int left = MOST_OPERATIONS;
+    *out = NULL;
+    if (saltus_reads_counts(f, e)) {
+        return SALTUS_OK;
+    }
+    const saltus_expr *whole = put_in_rules(f, e, &left);
+    if (!whole && left < 0) {
+        return SALTUS_OK;
+    }
+    SALTUS_NEED(whole);
+    SALTUS_TRY(push_clock(f, (saltus_clock){.kind = SALTUS_CLOCK_TURNS}, whole, out, err));
+    SALTUS_TRY(push_clock(f, (saltus_clock){.kind = SALTUS_CLOCK_NEXT}, NULL, &next, err));
+done:
+    return status;
+}
+
+saltus_status saltus_compile_clocks(saltus_freezer *f, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_tables *t = &f->net->tables;
+    for (size_t i = 0; i < f->n_clocks; ++i) {
+        const saltus_expr *e = f->clock_when[i];
+        saltus_clock *c = &f->clocks[i];
+        c->row = t->row_flags + (int)i;
+        if (c->kind == SALTUS_CLOCK_TURNS) {
+            c->when.result = c->row + 1;
+            SALTUS_TRY(saltus_compile(f, e, &c->holds, err));
+            SALTUS_TRY(saltus_compile_interval(f, e, &c->interval, err));
+            ++t->n_turning;
+        } else if (c->kind == SALTUS_CLOCK_STEPS) {
+            SALTUS_TRY(saltus_compile(f, e, &c->when, err));
+            t->watched_clocks += saltus_reads_counts(f, e);
+            t->watches_state |= saltus_reads_counts(f, e);
+        }
+    }
 done:
     return status;
 }
@@ -138,12 +230,16 @@ saltus_status saltus_free_of_time(saltus_freezer *f, const saltus_expr *e, bool 
 {
     saltus_status status = SALTUS_OK;
     const saltus_expr **args = NULL;
-    if (!saltus_reads_time(f, e)) {
+    /* on a lattice a law of time is evaluated at the middle of each step, whatever it is */
+    if (!saltus_reads_time(f, e) || (f->model->space && !must)) {
         *out = e;
         return SALTUS_OK;
     }
     if (is_comparison(e)) {
         SALTUS_TRY(make_flag(f, e, out, err));
+        if (!*out && f->may_turn) {
+            SALTUS_TRY(make_turning(f, e, out, err));
+        }
         if (*out) {
             return SALTUS_OK;
         }
@@ -151,7 +247,8 @@ saltus_status saltus_free_of_time(saltus_freezer *f, const saltus_expr *e, bool 
     if (must && (e->n_args == 0 || is_comparison(e))) {
         saltus_error_set(
             err, SALTUS_E_UNSUPPORTED,
-            "%s depends on time other than through comparisons with the time such as 'time >= 25'",
+            "%s depends on time other than through comparisons with the time such as 'time >= "
+            "25' or 'sin(time) > 0.5', of what reactions do not change",
             what);
         saltus_error_hint(err, "%s", hint);
         status = SALTUS_E_UNSUPPORTED;

@@ -86,6 +86,9 @@ typedef struct saltus_lattice {
      * or 0. */
     const double *rate;
 
+    /** [reaction] how its law depends on the time, in sites: a saltus_lattice_drift. */
+    const uint8_t *drifts;
+
     /** What is there at time 0; a species may stand in several. Their sums are the tables' initial
      * counts. */
     const saltus_scatter *scatters;
@@ -93,6 +96,13 @@ typedef struct saltus_lattice {
     int32_t n_scatters;
     int64_t n_deposits;
 } saltus_lattice;
+
+/** How a law depends on the time, which is that of the middle of a step. */
+typedef enum saltus_lattice_drift {
+    SALTUS_STANDS,        /**< not at all */
+    SALTUS_DRIFTS_FILLED, /**< it does, but is 0 in an empty site at all times */
+    SALTUS_DRIFTS_EMPTY   /**< it does, and may be above 0 in an empty site */
+} saltus_lattice_drift;
 
 /** Sites of a plane across z. */
 static inline int64_t saltus_lattice_plane(const saltus_lattice *l)

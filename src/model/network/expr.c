@@ -129,7 +129,7 @@ bool saltus_op_draws(saltus_op op)
 
 bool saltus_op_is_table(saltus_op op)
 {
-    return op == SALTUS_OP_HELD || op == SALTUS_OP_LINEAR;
+    return op == SALTUS_OP_HELD || op == SALTUS_OP_LINEAR || op == SALTUS_OP_SPLINE;
 }
 
 const char *saltus_table_problem(int n, const saltus_expr *const *args)

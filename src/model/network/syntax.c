@@ -61,8 +61,10 @@ enum { N_CONSTANTS = sizeof constants / sizeof *constants };
 static const struct {
     const char *name, *what, *hint;
 } absent[] = {
-    {"tfun", "values from a table", "give the values as held(time, …) or linear(time, …)"},
-    {"TFUN", "values from a table", "give the values as held(time, …) or linear(time, …)"},
+    {"tfun", "values from a table",
+     "give the values as held(time, …), linear(time, …) or spline(time, …)"},
+    {"TFUN", "values from a table",
+     "give the values as held(time, …), linear(time, …) or spline(time, …)"},
     {"mratio", "a ratio of Kummer's functions", NULL},
     {"hill", NULL, "write x^n/(K^n + x^n)"},
     {"Hill", NULL, "write x^n/(K^n + x^n)"},

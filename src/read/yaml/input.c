@@ -6,6 +6,7 @@
 #include "core/file.h"
 #include "core/memory.h"
 #include "core/number.h"
+#include "model/network/syntax.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -139,8 +140,9 @@ saltus_status saltus_yaml_input(const saltus_yaml_reader *r, const saltus_yaml_n
 {
     saltus_status status = SALTUS_OK;
     saltus_error *err = r->err, problem = {0};
-    const char *between = "linear";
+    const char *between = NULL;
     char *path = NULL, *text = NULL;
+    int op = SALTUS_OP_LINEAR;
     size_t size = 0;
     saltus_yaml_field f[] = {{.key = "input"}, {.key = "between"}};
     columns c = {.r = r, .what = what};
@@ -154,12 +156,13 @@ saltus_status saltus_yaml_input(const saltus_yaml_reader *r, const saltus_yaml_n
     SALTUS_TRY(saltus_yaml_text(r, c.node, what, &c.file));
     if (f[1].entry) {
         SALTUS_TRY(saltus_yaml_text(r, f[1].entry->value, what, &between));
-    }
-    if (strcmp(between, "linear") != 0 && strcmp(between, "held") != 0) {
-        status =
-            saltus_yaml_fail(r, f[1].entry->value, SALTUS_E_SYNTAX,
-                             "%s: 'between' must be linear or held, not '%.40s'", what, between);
-        goto done;
+        op = saltus_function_named(between);
+        if (op < 0 || !saltus_op_is_table((saltus_op)op)) {
+            status = saltus_yaml_fail(r, f[1].entry->value, SALTUS_E_SYNTAX,
+                                      "%s: 'between' must be linear, held or spline, not '%.40s'",
+                                      what, between);
+            goto done;
+        }
     }
     path = saltus_path_beside(r->name, c.file);
     SALTUS_NEED(path);
@@ -169,7 +172,7 @@ saltus_status saltus_yaml_input(const saltus_yaml_reader *r, const saltus_yaml_n
         goto done;
     }
     SALTUS_TRY(read_lines(&c, text));
-    SALTUS_TRY(make_table(&c, between[0] == 'h' ? SALTUS_OP_HELD : SALTUS_OP_LINEAR, out));
+    SALTUS_TRY(make_table(&c, (saltus_op)op, out));
 done:
     saltus_free(path);
     saltus_free(text);

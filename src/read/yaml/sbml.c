@@ -137,6 +137,25 @@ done:
     return status;
 }
 
+static bool is_time(const saltus_expr *node, void *user)
+{
+    (void)user;
+    return node->op == SALTUS_OP_TIME;
+}
+
+/* Whether some law or rule reads the time. */
+static bool reads_time(const saltus_model *m)
+{
+    bool found = false;
+    for (size_t i = 0; i < m->n_reactions; ++i) {
+        found |= saltus_expr_any(m->reactions[i].law, is_time, NULL);
+    }
+    for (size_t i = 0; i < m->n_variables; ++i) {
+        found |= m->variables[i].rule && saltus_expr_any(m->variables[i].rule, is_time, NULL);
+    }
+    return found;
+}
+
 /* Rates are per the file's unit of time, and a lattice's per second. */
 static saltus_status convert_rates(const saltus_lattice_reader *l)
 {
@@ -146,6 +165,12 @@ static saltus_status convert_rates(const saltus_lattice_reader *l)
     if (!(m->time_unit > 0.0)) {
         SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
                     "%.180s: its unit of time is none that a lattice could tell in seconds",
+                    m->path);
+    }
+    if (m->time_unit != 1.0 && reads_time(m)) {
+        SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
+                    "%.180s: its unit of time is not the second, which a lattice has, and rates or "
+                    "rules read the time",
                     m->path);
     }
     for (size_t i = 0; i < m->n_reactions && m->time_unit != 1.0; ++i) {
