@@ -440,6 +440,72 @@ SALTUS_FN double saltus_leap_target(const saltus_trajectory *p, const double *ti
     return saltus_trajectory_special_first(p, times[p->sample]) ? p->special : times[p->sample];
 }
 
+/* Do what is due at the present time, then one leap, or one exact step. Returns -1 when the
+ * trajectory has ended, has failed or stops. */
+SALTUS_FN int saltus_tau_go(saltus_trajectory *p, saltus_direct *d, saltus_leap *l,
+                            saltus_phase phase, const double *times, int64_t n_times,
+                            const int *stop, int64_t *counts, double *observables)
+{
+    const saltus_tables *n = p->n;
+    const double total =
+        d->values[SALTUS_AT(n->n_leaves + n->level_first[n->n_levels - 1])] + 0.0; /* no -0 */
+    double target = saltus_leap_target(p, times);
+    const int in_window = saltus_leap_holds(p) && p->window_end < target;
+    target = in_window ? p->window_end : target;
+    if (!(p->t < target)) {
+        if (in_window) {
+            return saltus_leap_renew(p, d, l, times[p->sample]) == SALTUS_FINE ? 0 : -1;
+        }
+        if (saltus_trajectory_special_first(p, times[p->sample])) {
+            return saltus_trajectory_pass_special(p) == SALTUS_FINE &&
+                           saltus_leap_renew(p, d, l, times[p->sample]) == SALTUS_FINE
+                       ? 0
+                       : -1;
+        }
+        saltus_trajectory_record(p, target, counts, observables);
+        if (p->sample == n_times) {
+            return -1;
+        }
+        saltus_leap_hold(p);
+        return 0;
+    }
+    const int in_phase =
+        phase == SALTUS_PHASE_ANY || (p->exact > 0) == (phase == SALTUS_PHASE_EXACT);
+    if (!in_phase || p->block >= p->limit || SALTUS_FLAG(stop)) {
+        (void)saltus_trajectory_fail(p, SALTUS_STOPPED, 0, 0.0);
+        return -1;
+    }
+    SALTUS_TRAJECTORY_PROGRESS(p);
+    if (!(total < SALTUS_INFINITY)) {
+        (void)saltus_trajectory_fail(p, SALTUS_BAD_TOTAL, 0, total);
+        return -1;
+    }
+    const uint64_t before = p->fired;
+    if (!(total > 0.0)) {
+        p->t = target;
+        p->after = 0;
+    } else if (p->exact > 0) {
+        if (saltus_leap_exact(p, d, l, total, target) != SALTUS_FINE) {
+            return -1;
+        }
+    } else {
+        double critical_total;
+        const double step = saltus_leap_bound(p, d, l, &critical_total);
+        if (saltus_leap_apply(p, d, l, step, total, critical_total, target) != SALTUS_FINE) {
+            return -1;
+        }
+    }
+    if (n->watches_state && p->fired > before) {
+        if (!saltus_trajectory_triggers(p)) {
+            saltus_leap_hold(p);
+        } else if (saltus_trajectory_settle(p) != SALTUS_FINE ||
+                   saltus_leap_renew(p, d, l, times[p->sample]) != SALTUS_FINE) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 /* On a device it is there once for each phase that has a kernel. */
 #if SALTUS_DEVICE
 #define SALTUS_TAU_FN SALTUS_FN
@@ -449,15 +515,14 @@ SALTUS_FN double saltus_leap_target(const saltus_trajectory *p, const double *ti
 
 /**
  * Take a trajectory to its end, from wherever it is, or to p->limit blocks of random words, or out
- * of a phase; see saltus_direct_run.
+ * of a phase; see saltus_direct_run. The threads of a warp wait for each other before each leap:
+ * those that record a sample would else go on alone, for ever.
  */
 SALTUS_TAU_FN saltus_failure saltus_tau_run(saltus_trajectory *p, saltus_direct *d, saltus_leap *l,
                                             saltus_phase phase, const double *times,
                                             int64_t n_times, const int *stop, int64_t *counts,
                                             double *observables)
 {
-    const saltus_tables *n = p->n;
-    const double *root = d->values + SALTUS_AT(n->n_leaves + n->level_first[n->n_levels - 1]);
 #if !SALTUS_DEVICE
     l->words.valid = 0;
 #endif
@@ -466,66 +531,18 @@ SALTUS_TAU_FN saltus_failure saltus_tau_run(saltus_trajectory *p, saltus_direct 
                              : saltus_leap_rebuild(p, d)) != SALTUS_FINE) {
         return p->failure;
     }
+    int goes = 1;
+#if SALTUS_DEVICE
+    uint32_t here = saltus_warp_here();
+#endif
     for (;;) {
-        double target = saltus_leap_target(p, times);
-        const int in_window = saltus_leap_holds(p) && p->window_end < target;
-        target = in_window ? p->window_end : target;
-        if (!(p->t < target)) {
-            if (in_window) {
-                if (saltus_leap_renew(p, d, l, times[p->sample]) != SALTUS_FINE) {
-                    return p->failure;
-                }
-                continue;
-            }
-            if (saltus_trajectory_special_first(p, times[p->sample])) {
-                if (saltus_trajectory_pass_special(p) != SALTUS_FINE ||
-                    saltus_leap_renew(p, d, l, times[p->sample]) != SALTUS_FINE) {
-                    return p->failure;
-                }
-                continue;
-            }
-            saltus_trajectory_record(p, target, counts, observables);
-            if (p->sample == n_times) {
-                return p->failure;
-            }
-            saltus_leap_hold(p);
-            continue;
+#if SALTUS_DEVICE
+        here = saltus_warp_ballot(here, goes);
+#endif
+        if (!goes) {
+            return p->failure;
         }
-        const int in_phase =
-            phase == SALTUS_PHASE_ANY || (p->exact > 0) == (phase == SALTUS_PHASE_EXACT);
-        if (!in_phase || p->block >= p->limit || SALTUS_FLAG(stop)) {
-            return saltus_trajectory_fail(p, SALTUS_STOPPED, 0, 0.0);
-        }
-        SALTUS_TRAJECTORY_PROGRESS(p);
-        const double total = *root + 0.0; /* -0 becomes 0 */
-        if (!(total < SALTUS_INFINITY)) {
-            return saltus_trajectory_fail(p, SALTUS_BAD_TOTAL, 0, total);
-        }
-        if (!(total > 0.0)) {
-            p->t = target;
-            p->after = 0;
-            continue;
-        }
-        const uint64_t before = p->fired;
-        if (p->exact > 0) {
-            if (saltus_leap_exact(p, d, l, total, target) != SALTUS_FINE) {
-                return p->failure;
-            }
-        } else {
-            double critical_total;
-            const double step = saltus_leap_bound(p, d, l, &critical_total);
-            if (saltus_leap_apply(p, d, l, step, total, critical_total, target) != SALTUS_FINE) {
-                return p->failure;
-            }
-        }
-        if (n->watches_state && p->fired > before) {
-            if (!saltus_trajectory_triggers(p)) {
-                saltus_leap_hold(p);
-            } else if (saltus_trajectory_settle(p) != SALTUS_FINE ||
-                       saltus_leap_renew(p, d, l, times[p->sample]) != SALTUS_FINE) {
-                return p->failure;
-            }
-        }
+        goes = saltus_tau_go(p, d, l, phase, times, n_times, stop, counts, observables) == 0;
     }
 }
 
