@@ -66,7 +66,10 @@ static void kernels_are_built_and_kept(void **state)
         const long shared = number_of(o.out, "\"shared_bytes\": ");
         assert_in_range(registers, 16, 255);
         if (is_fake()) {
-            assert_true(registers == 38 && spilled == 24 && shared == 1024);
+            /* layout global keeps the tables of this model in shared memory, beside what the
+             * compiler says */
+            assert_true(registers == 38 && spilled == 24);
+            assert_true(l == 0 ? shared == 1024 : shared > 1024 && shared < 2048);
         } else if (l == 0) {
             assert_true(spilled == 0);
         }
