@@ -81,7 +81,10 @@ static const char recorded[] =
     "species: {A: 400, B: 0, C: 5, D: 0, E: 1}\n"
     "parameters: {k: 1, w: 0.3}\n"
     "rules: {total: A + 2*B + w*C, part: A/(A + B), both: total*part, when: total + sin(time),\n"
-    "  one: A + C, first: 2*A + C, twice: 2*A + w*C, three: 2*A + 3*B + w*C, last: C + 2*A%s}\n"
+    "  one: A + C, first: 2*A + C, twice: 2*A + w*C, three: 2*A + 3*B + w*C, last: C + 2*A,\n"
+    "  long: A + 2*B + C + A + B - 3*C + A*w + B + C*w + A + B + C + 2*A + B + 5*C + A + B + C + "
+    "A\n"
+    "    + B + 7*C + A - B + C%s}\n"
     "reactions: {there: A -> B @ k, back: B -> A @ 2, in: 0 -> C @ 3, out: C -> 0 @ 0.2,\n"
     "  pair: A + C -> D @ 0.01, free: D -> A + C @ 1, %s}\n";
 

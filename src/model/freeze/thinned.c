@@ -97,8 +97,10 @@ static saltus_status compile(builder *b, const saltus_expr *e, int free_temporar
     }
     switch (e->op) {
     case SALTUS_OP_VARIABLE:
-        *at = saltus_reads_time(f, e) ? FIRST_DRIFT_SLOT + b->drift_of_variable[e->variable]
-                                      : -1 - saltus_variable_row(f, e->variable);
+        /* there is no such table where rules have been put in */
+        *at = b->drift_of_variable && saltus_reads_time(f, e)
+                  ? FIRST_DRIFT_SLOT + b->drift_of_variable[e->variable]
+                  : -1 - saltus_variable_row(f, e->variable);
         break;
     case SALTUS_OP_TIME:
         *at = TIME_SLOT;

@@ -36,69 +36,71 @@ static void note(void *user, int row)
     }
 }
 
-/* A term of a sum: a count, times a constant. */
-typedef struct term {
-    int species, constant; /* number of a constant, or -1 */
-} term;
+/* Longer programs that only add, subtract and multiply, as those of groups of a .net file do, are a
+ * table and a loop: as text they would take long to compile, and registers from the events. */
+enum { MOST_IN_LINE = 24, OF_POINT = 1 << 24, TEMPORARY = 1 << 25 };
 
-/* What a row is as a term, given the product that was computed last. */
-static bool is_term(const saltus_tables *t, int row, int product_row, term product, term *out)
+/* An operand as the loop reads it: a species, a number of the point's row, or a temporary; -1: it
+ * is something else. */
+static int operand(const saltus_tables *t, int row)
 {
-    *out = row == product_row ? product : (term){row, -1};
-    return row == product_row || row < t->n_species;
+    if (row < t->n_species) {
+        return row;
+    }
+    if (row >= t->row_constants && row < t->row_constants + t->n_constants) {
+        return OF_POINT + saltus_point_of(t).constants + row - t->row_constants;
+    }
+    return row >= t->row_temporaries && row < t->row_temporaries + t->n_temporaries
+               ? TEMPORARY + row - t->row_temporaries
+               : -1;
 }
 
-static bool is_product(const saltus_tables *t, const saltus_instruction *q, term *out)
+static bool is_simple(const saltus_tables *t, saltus_program p)
 {
-    const int constant = q->a - t->row_constants;
-    const bool fits =
-        q->op == SALTUS_OP_MUL && constant >= 0 && constant < t->n_constants && q->b < t->n_species;
-    *out = fits ? (term){q->b, constant} : *out;
-    return fits;
-}
-
-/* The terms of a program that adds counts, or their multiples, from left to right, as groups of a
- * .net file do; 0: it does something else. Its text would be long to compile. */
-static int find_terms(const saltus_tables *t, saltus_program p, term *terms)
-{
-    int n = 0, product_row = -1, sum_row = -1;
-    term product = {0, 0};
     for (int i = p.first; i < p.first + p.n; ++i) {
         const saltus_instruction *q = &t->code[i];
-        if (is_product(t, q, &product)) {
-            if (n == 0 && product_row >= 0) { /* the first two terms are products */
-                return 0;
-            }
-            product_row = q->dst;
-        } else if (q->op != SALTUS_OP_ADD ||
-                   (n > 0 ? q->a != sum_row
-                          : !is_term(t, q->a, product_row, product, &terms[n++])) ||
-                   !is_term(t, q->b, product_row, product, &terms[n++])) {
-            return 0;
-        } else {
-            sum_row = q->dst;
-            product_row = -1;
+        const bool fits =
+            q->op == SALTUS_OP_ADD || q->op == SALTUS_OP_SUB || q->op == SALTUS_OP_MUL;
+        if (!fits || operand(t, q->a) < 0 || operand(t, q->b) < 0 ||
+            operand(t, q->dst) < TEMPORARY) {
+            return false;
         }
     }
-    return p.n > 0 && p.result == sum_row ? n : 0;
+    return operand(t, p.result) >= TEMPORARY;
 }
 
-static void put_sum(const saltus_writer *w, int rule, const term *terms, int n)
+/* Write the loop, once. */
+static void put_loop(FILE *out)
 {
-    fprintf(w->out, "SALTUS_CONSTANT int saltus_terms%d[%d][2] = {", rule, n);
-    for (int i = 0; i < n; ++i) {
-        fprintf(w->out, "{%d, %d}, ", terms[i].species,
-                terms[i].constant < 0 ? -1 : saltus_point_of(w->t).constants + terms[i].constant);
+    fprintf(
+        out,
+        "SALTUS_FN double saltus_operand(const saltus_table *s, const double *w, int i)\n{\n"
+        "    return i < %d ? (double)s->x[i * SALTUS_BLOCK]\n"
+        "         : i < %d ? s->point[i - %d] : w[i - %d];\n}\n"
+        "SALTUS_OUTLINE void saltus_run_simple(const saltus_table *s, const int (*code)[4], int n,"
+        " double *w)\n{\n"
+        "    SALTUS_ONE_BY_ONE\n    for (int i = 0; i < n; ++i) {\n"
+        "        const double a = saltus_operand(s, w, code[i][2]);\n"
+        "        const double b = saltus_operand(s, w, code[i][3]);\n"
+        "        w[code[i][1]] = code[i][0] == %d ? a + b : code[i][0] == %d ? a - b : a * b;\n"
+        "    }\n}\n",
+        OF_POINT, TEMPORARY, OF_POINT, TEMPORARY, SALTUS_OP_ADD, SALTUS_OP_SUB);
+}
+
+static void put_simple(const saltus_writer *w, int rule, saltus_program p)
+{
+    const saltus_tables *t = w->t;
+    fprintf(w->out, "SALTUS_TABLE int saltus_code%d[%d][4] = {", rule, p.n);
+    for (int i = p.first; i < p.first + p.n; ++i) {
+        const saltus_instruction *q = &t->code[i];
+        fprintf(w->out, "{%d, %d, %d, %d}, ", q->op, q->dst - t->row_temporaries, operand(t, q->a),
+                operand(t, q->b));
     }
     fprintf(w->out,
             "};\nSALTUS_OUTLINE double saltus_rule%d(const saltus_table *s, double time)\n{\n"
-            "    double sum = 0.0;\n    (void)time;\n"
-            "    SALTUS_ONE_BY_ONE\n    for (int i = 0; i < %d; ++i) {\n"
-            "        const int constant = saltus_terms%d[i][1];\n"
-            "        const double x = (double)s->x[saltus_terms%d[i][0] * SALTUS_BLOCK];\n"
-            "        const double y = constant < 0 ? x : s->point[constant] * x;\n"
-            "        sum = i == 0 ? y : sum + y;\n    }\n    return sum;\n}\n",
-            rule, n, rule, rule);
+            "    double w[%d];\n    (void)time;\n"
+            "    saltus_run_simple(s, saltus_code%d, %d, w);\n    return w[%d];\n}\n",
+            rule, t->n_temporaries, rule, p.n, p.result - t->row_temporaries);
 }
 
 saltus_status saltus_put_recorded_rules(const saltus_tables *t, const saltus_columns *columns,
@@ -107,8 +109,8 @@ saltus_status saltus_put_recorded_rules(const saltus_tables *t, const saltus_col
     saltus_status status = SALTUS_OK;
     const saltus_writer w = {.t = t, .columns = columns, .is_table = true, .out = out};
     search s = {t, saltus_calloc((size_t)t->n_rules, sizeof *s.is_needed)};
-    term *terms = saltus_calloc((size_t)t->n_code + 2, sizeof *terms);
-    SALTUS_NEED(s.is_needed && terms);
+    SALTUS_NEED(s.is_needed);
+    put_loop(out);
     for (int i = 0; i < columns->n_observables; ++i) {
         note(&s, columns->observables[i].row);
         note(&s, columns->observables[i].divisor_row);
@@ -119,9 +121,8 @@ saltus_status saltus_put_recorded_rules(const saltus_tables *t, const saltus_col
         }
     }
     for (int r = 0; r < t->n_rules; ++r) {
-        const int n = s.is_needed[r] ? find_terms(t, t->rules[r], terms) : 0;
-        if (n > 0) {
-            put_sum(&w, r, terms, n);
+        if (s.is_needed[r] && t->rules[r].n > MOST_IN_LINE && is_simple(t, t->rules[r])) {
+            put_simple(&w, r, t->rules[r]);
         } else if (s.is_needed[r]) {
             saltus_put_program(&w, "saltus_rule", r, t->rules[r]);
         }
@@ -135,7 +136,6 @@ saltus_status saltus_put_recorded_rules(const saltus_tables *t, const saltus_col
     }
     fprintf(out, "    default: return 0.0;\n    }\n}\n");
 done:
-    saltus_free(terms);
     saltus_free(s.is_needed);
     return status;
 }
