@@ -6,7 +6,6 @@
 #include "model/network/network.h"
 
 #include <math.h>
-#include <string.h>
 
 static saltus_status check(const saltus_model *model, const saltus_plan_options *o,
                            saltus_error *err)
@@ -14,7 +13,6 @@ static saltus_status check(const saltus_model *model, const saltus_plan_options 
     saltus_status status = SALTUS_OK;
     const saltus_tables *t = &model->network->tables;
     SALTUS_TRY(saltus_method_check_mixed(model, o, err));
-    SALTUS_TRY(saltus_method_check_tolerance(o, err));
     if (o->continuous < 10 || o->continuous > 1000000000) {
         SALTUS_FAIL(SALTUS_E_INVALID, "continuous from %lld molecules on: choose 10 to 1000000000",
                     (long long)o->continuous);
@@ -25,15 +23,7 @@ static saltus_status check(const saltus_model *model, const saltus_plan_options 
                     "takes up to %d. Method 'tau' has no such limit",
                     model->name, t->n_species + t->n_rates, SALTUS_MOST_NOISY);
     }
-    if (t->watched_clocks > 0) {
-        SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
-                    "method 'hybrid': in model '%s' a time at which something switches follows "
-                    "counts, which move between events here",
-                    model->name);
-    }
-    if (strcmp(o->rng, "philox") != 0) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "method 'hybrid' has the generator philox alone");
-    }
+    SALTUS_TRY(saltus_method_check_moving(model, o, "hybrid", "events", err));
 done:
     return status;
 }

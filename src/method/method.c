@@ -105,6 +105,24 @@ done:
     return status;
 }
 
+saltus_status saltus_method_check_moving(const saltus_model *model, const saltus_plan_options *o,
+                                         const char *name, const char *between, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    SALTUS_TRY(saltus_method_check_tolerance(o, err));
+    if (model->network->tables.watched_clocks > 0) {
+        SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
+                    "method '%s': in model '%s' a time at which something switches follows "
+                    "counts, which move between %s here",
+                    name, model->name, between);
+    }
+    if (strcmp(o->rng, "philox") != 0) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "method '%s' has the generator philox alone", name);
+    }
+done:
+    return status;
+}
+
 saltus_status saltus_method_check_lattice(const saltus_model *model, const saltus_plan_options *o,
                                           saltus_error *err)
 {

@@ -82,6 +82,12 @@ SALTUS_MUST_CHECK saltus_status saltus_method_check_mixed(const saltus_model *mo
 /** The ranges of tolerances. */
 SALTUS_MUST_CHECK saltus_status saltus_method_check_tolerance(const saltus_plan_options *options,
                                                               saltus_error *err);
+/** What methods share by which counts move between events (or steps, as `between` says):
+ * tolerances, clocks, generator. */
+SALTUS_MUST_CHECK saltus_status saltus_method_check_moving(const saltus_model *model,
+                                                           const saltus_plan_options *options,
+                                                           const char *name, const char *between,
+                                                           saltus_error *err);
 /** And of a lattice. */
 SALTUS_MUST_CHECK saltus_status saltus_method_check_lattice(const saltus_model *model,
                                                             const saltus_plan_options *options,

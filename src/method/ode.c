@@ -3,20 +3,12 @@
 
 #include "model/network/network.h"
 
-#include <string.h>
-
 static saltus_status check(const saltus_model *model, const saltus_plan_options *o,
                            saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     SALTUS_TRY(saltus_method_check_mixed(model, o, err));
-    SALTUS_TRY(saltus_method_check_tolerance(o, err));
-    if (model->network->tables.watched_clocks > 0) {
-        SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
-                    "method 'ode': in model '%s' a time at which something switches follows "
-                    "counts, which move between steps here",
-                    model->name);
-    }
+    SALTUS_TRY(saltus_method_check_moving(model, o, "ode", "steps", err));
     if (model->network->tables.n_delayed > 0) {
         SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
                     "method 'ode': reaction '%s' takes a while, which rate equations do not know",
@@ -26,9 +18,6 @@ static saltus_status check(const saltus_model *model, const saltus_plan_options 
         SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
                     "method 'ode': model '%s' draws values, and the mean field is without chance",
                     model->name);
-    }
-    if (strcmp(o->rng, "philox") != 0) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "method 'ode' has the generator philox alone");
     }
 done:
     return status;

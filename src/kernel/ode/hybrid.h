@@ -456,18 +456,12 @@ SALTUS_OUTLINE saltus_failure saltus_hybrid_run(saltus_trajectory *p, saltus_dir
                                                 const int *stop, int64_t *counts,
                                                 double *observables)
 {
-    enum { STEPS_PER_LOOK = 64 };
     const saltus_hybrid *h = o->hybrid;
-    d->draws.valid = 0;
-    o->negative = 0.0;
+    saltus_ode_forget(p, d, o);
     o->is_fresh = 0;
-    if (o->wanted.stiff == SALTUS_STIFF_ALWAYS && o->may_be_stiff) {
-        p->carried.is_stiff = 1;
-    }
     if (p->block == 0) {
         (void)saltus_split_check(p, o->hybrid);
     }
-    saltus_split_make(p, o->hybrid);
     p->v[p->n->row_time] = p->t;
     saltus_trajectory_run_live_rules(p);
     if (saltus_hybrid_begin(p, d, o) != SALTUS_FINE) {
@@ -483,14 +477,8 @@ SALTUS_OUTLINE saltus_failure saltus_hybrid_run(saltus_trajectory *p, saltus_dir
             went =
                 went < 0 ? went : saltus_hybrid_land(p, d, o, times, n_times, counts, observables);
         }
-        if (went < 0) {
+        if (went < 0 || saltus_ode_count_step(p, stop) != SALTUS_FINE) {
             return p->failure;
-        }
-        if (++p->block % STEPS_PER_LOOK == 0) {
-            SALTUS_TRAJECTORY_PROGRESS(p);
-            if (p->block >= p->limit || SALTUS_FLAG(stop)) {
-                return saltus_trajectory_fail(p, SALTUS_STOPPED, 0, 0.0);
-            }
         }
     }
 }

@@ -469,16 +469,35 @@ SALTUS_FN int saltus_ode_advance(saltus_trajectory *p, saltus_direct *d, saltus_
     return saltus_ode_land(p, d, o, times, n_times, counts, observables);
 }
 
-/* Begin, or go on with, a trajectory whose state is known. */
-SALTUS_FN saltus_failure saltus_ode_open(saltus_trajectory *p, saltus_direct *d, saltus_ode *o)
+/* Forget what does not belong to the trajectory. */
+SALTUS_FN void saltus_ode_forget(saltus_trajectory *p, saltus_direct *d, saltus_ode *o)
 {
     d->draws.valid = 0;
     o->negative = 0.0;
     if (o->wanted.stiff == SALTUS_STIFF_ALWAYS && o->may_be_stiff) {
         p->carried.is_stiff = 1;
     }
+}
+
+/* Begin, or go on with, a trajectory whose state is known. */
+SALTUS_FN saltus_failure saltus_ode_open(saltus_trajectory *p, saltus_direct *d, saltus_ode *o)
+{
+    saltus_ode_forget(p, d, o);
     saltus_trajectory_refresh(p);
     return saltus_ode_rebuild(p, d, o);
+}
+
+/* Count a step, and look now and then whether the trajectory is to stop here. */
+SALTUS_FN saltus_failure saltus_ode_count_step(saltus_trajectory *p, const int *stop)
+{
+    enum { STEPS_PER_LOOK = 64 };
+    if (++p->block % STEPS_PER_LOOK == 0) {
+        SALTUS_TRAJECTORY_PROGRESS(p);
+        if (p->block >= p->limit || SALTUS_FLAG(stop)) {
+            return saltus_trajectory_fail(p, SALTUS_STOPPED, 0, 0.0);
+        }
+    }
+    return SALTUS_FINE;
 }
 
 /** Take a trajectory from where it is to its end, or to about p->limit steps; the arguments are
@@ -487,20 +506,14 @@ SALTUS_OUTLINE saltus_failure saltus_ode_run(saltus_trajectory *p, saltus_direct
                                              const double *times, int64_t n_times, const int *stop,
                                              int64_t *counts, double *observables)
 {
-    enum { STEPS_PER_LOOK = 64 };
     if (saltus_ode_open(p, d, o) != SALTUS_FINE) {
         return p->failure;
     }
     for (;;) {
         if (saltus_ode_due(p, d, o, times, n_times, counts, observables) < 0 ||
-            saltus_ode_advance(p, d, o, times, n_times, counts, observables) < 0) {
+            saltus_ode_advance(p, d, o, times, n_times, counts, observables) < 0 ||
+            saltus_ode_count_step(p, stop) != SALTUS_FINE) {
             return p->failure;
-        }
-        if (++p->block % STEPS_PER_LOOK == 0) {
-            SALTUS_TRAJECTORY_PROGRESS(p);
-            if (p->block >= p->limit || SALTUS_FLAG(stop)) {
-                return saltus_trajectory_fail(p, SALTUS_STOPPED, 0, 0.0);
-            }
         }
     }
 }
