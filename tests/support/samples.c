@@ -81,3 +81,32 @@ void check_near(double x, double expected, double within, const char *what)
         fail_msg("%s: %.12g, not %.12g +- %g", what, x, expected, within);
     }
 }
+
+void check_times_change_no_bit(const char *text, const saltus_plan_options *wanted, double until,
+                               const int64_t sizes[4], int64_t n)
+{
+    samples first = {0};
+    for (int k = 0; k < 4; ++k) {
+        const int64_t n_times = sizes[k];
+        double *times = calloc((size_t)n_times, sizeof *times);
+        assert_non_null(times);
+        for (int64_t i = 0; i < n_times; ++i) {
+            times[i] = n_times == 1 ? until : until * (double)i / (double)(n_times - 1);
+        }
+        samples s = run(text, wanted, times, n_times, n);
+        const int64_t width = s.n_columns;
+        for (int64_t i = 0; k > 0 && i < s.n; ++i) {
+            assert_memory_equal(s.x + (i * n_times + n_times - 1) * width, first.x + i * width,
+                                (size_t)width * sizeof *s.x);
+        }
+        if (k == 0) {
+            first = s;
+        } else {
+            assert_int_equal(width, first.n_columns);
+            free(s.x);
+        }
+        free(times);
+    }
+    assert_int_equal(first.n, n);
+    free(first.x);
+}

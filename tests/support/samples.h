@@ -22,6 +22,11 @@ samples run(const char *text, const saltus_plan_options *wanted, const double *t
 /** The usual options, on two threads. */
 saltus_plan_options options(const char *method, const char *columns);
 
+/** The last sample of n trajectories, at time `until`, has the same bits as the only one and as the
+ * last of equidistant ones, as many as each of four sizes says, the first of which is 1. */
+void check_times_change_no_bit(const char *text, const saltus_plan_options *wanted, double until,
+                               const int64_t sizes[4], int64_t n);
+
 void check_near(double x, double expected, double within, const char *what);
 
 #endif
