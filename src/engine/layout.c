@@ -27,8 +27,9 @@ saltus_layout saltus_layout_first(unsigned backend, saltus_method method)
 /* Whether it can be asked for, if only to be told why not. */
 static bool is_known(const saltus_layout_info *l, unsigned backend, saltus_method method)
 {
-    const unsigned others =
-        l->refusal && !saltus_method_of(method)->in_space ? SALTUS_LAYOUT_MIXED : 0;
+    const unsigned others = l->refusal && !saltus_method_of(method)->in_space
+                                ? SALTUS_LAYOUT_MIXED | SALTUS_LAYOUT_MEAN
+                                : 0;
     return l->is_named && l->backends & backend &&
            (l->methods | others) & SALTUS_METHOD_BIT(method);
 }

@@ -15,8 +15,8 @@ enum { SALTUS_ON_CPU = 1, SALTUS_ON_GPU = 2 };
 #define SALTUS_LAYOUT_EXACT SALTUS_METHOD_BIT(SALTUS_METHOD_DIRECT)
 #define SALTUS_LAYOUT_LEAPS SALTUS_METHOD_BIT(SALTUS_METHOD_TAU)
 #define SALTUS_LAYOUT_MIXED (SALTUS_LAYOUT_EXACT | SALTUS_LAYOUT_LEAPS)
-#define SALTUS_LAYOUT_FLOWS \
-    (SALTUS_METHOD_BIT(SALTUS_METHOD_ODE) | SALTUS_METHOD_BIT(SALTUS_METHOD_HYBRID))
+#define SALTUS_LAYOUT_MEAN SALTUS_METHOD_BIT(SALTUS_METHOD_ODE)
+#define SALTUS_LAYOUT_FLOWS (SALTUS_LAYOUT_MEAN | SALTUS_METHOD_BIT(SALTUS_METHOD_HYBRID))
 #define SALTUS_LAYOUT_STEPS SALTUS_METHOD_BIT(SALTUS_METHOD_MPD)
 #define SALTUS_LAYOUT_JUMPS SALTUS_METHOD_BIT(SALTUS_METHOD_NSM)
 
@@ -25,26 +25,27 @@ enum { SALTUS_ON_CPU = 1, SALTUS_ON_GPU = 2 };
  * X(enumerator, name, backends, methods, why other methods that could have it do not or NULL,
  *   whether users name it, what it is)
  */
-#define SALTUS_LAYOUTS(X)                                                                      \
-    X(LANES, "lanes", SALTUS_ON_CPU, SALTUS_LAYOUT_MIXED, NULL, true,                          \
-      "many trajectories at a time, in vector lanes")                                          \
-    X(SCALAR, "scalar", SALTUS_ON_CPU, SALTUS_LAYOUT_MIXED | SALTUS_LAYOUT_FLOWS, NULL, true,  \
-      "one trajectory at a time")                                                              \
-    X(REGISTERS, "registers", SALTUS_ON_GPU, SALTUS_LAYOUT_EXACT, "tau-leaping has none such", \
-      true, "a thread per trajectory, state in registers")                                     \
-    X(SHARED, "shared", SALTUS_ON_GPU, SALTUS_LAYOUT_MIXED, NULL, true,                        \
-      "a thread per trajectory, state in shared memory")                                       \
-    X(WARP, "warp", SALTUS_ON_GPU, SALTUS_LAYOUT_EXACT, "tau-leaping has none such", true,     \
-      "a warp per trajectory")                                                                 \
-    X(PHASES, "phases", SALTUS_ON_GPU, SALTUS_LAYOUT_LEAPS, "the direct method has no phases", \
-      true, "a thread per trajectory, leaps and exact steps in kernels of their own")          \
-    X(GLOBAL, "global", SALTUS_ON_GPU, SALTUS_LAYOUT_MIXED, NULL, true,                        \
-      "a thread per trajectory, state in global memory")                                       \
-    X(PARTICLES, "particles", SALTUS_ON_CPU | SALTUS_ON_GPU, SALTUS_LAYOUT_STEPS, NULL, true,  \
-      "particle by particle, in bricks of sites")                                              \
-    X(COUNTS, "counts", SALTUS_ON_GPU, SALTUS_LAYOUT_STEPS, NULL, true,                        \
-      "counts of species, site by site")                                                       \
-    X(SITES, "sites", SALTUS_ON_CPU, SALTUS_LAYOUT_JUMPS, NULL, false,                         \
+#define SALTUS_LAYOUTS(X)                                                                         \
+    X(LANES, "lanes", SALTUS_ON_CPU, SALTUS_LAYOUT_MIXED, NULL, true,                             \
+      "many trajectories at a time, in vector lanes")                                             \
+    X(SCALAR, "scalar", SALTUS_ON_CPU, SALTUS_LAYOUT_MIXED | SALTUS_LAYOUT_FLOWS, NULL, true,     \
+      "one trajectory at a time")                                                                 \
+    X(REGISTERS, "registers", SALTUS_ON_GPU, SALTUS_LAYOUT_EXACT,                                 \
+      "the direct method alone has such", true, "a thread per trajectory, state in registers")    \
+    X(SHARED, "shared", SALTUS_ON_GPU, SALTUS_LAYOUT_MIXED,                                       \
+      "the mean field is integrated in global memory", true,                                      \
+      "a thread per trajectory, state in shared memory")                                          \
+    X(WARP, "warp", SALTUS_ON_GPU, SALTUS_LAYOUT_EXACT, "the direct method alone has such", true, \
+      "a warp per trajectory")                                                                    \
+    X(PHASES, "phases", SALTUS_ON_GPU, SALTUS_LAYOUT_LEAPS, "tau-leaping alone has phases", true, \
+      "a thread per trajectory, leaps and exact steps in kernels of their own")                   \
+    X(GLOBAL, "global", SALTUS_ON_GPU, SALTUS_LAYOUT_MIXED | SALTUS_LAYOUT_MEAN, NULL, true,      \
+      "a thread per trajectory, state in global memory")                                          \
+    X(PARTICLES, "particles", SALTUS_ON_CPU | SALTUS_ON_GPU, SALTUS_LAYOUT_STEPS, NULL, true,     \
+      "particle by particle, in bricks of sites")                                                 \
+    X(COUNTS, "counts", SALTUS_ON_GPU, SALTUS_LAYOUT_STEPS, NULL, true,                           \
+      "counts of species, site by site")                                                          \
+    X(SITES, "sites", SALTUS_ON_CPU, SALTUS_LAYOUT_JUMPS, NULL, false,                            \
       "sites with particles, and when what happens next")
 
 #define SALTUS_LAYOUT_ENUMERATOR(id, name, backends, methods, refusal, is_named, about) \

@@ -83,11 +83,11 @@ static saltus_status prepare_ode(saltus_scalar_engine *w, const saltus_task *tas
     saltus_ode *o = &w->ode;
     o->wanted = *task->tolerance;
     o->is_mean = task->method == SALTUS_METHOD_ODE;
-    w->trajectory.amounts = o->is_mean ? task->model->network->initial_amounts : NULL;
+    w->trajectory.amounts = task->amounts;
     if (task->method == SALTUS_METHOD_HYBRID) { /* it has components for all that may be real */
         SALTUS_TRY(saltus_hybrid_create(t, task->tolerance->continuous, &o->hybrid, err));
     }
-    o->n = t->n_rates + (o->is_mean ? t->n_species : o->hybrid ? t->n_species + 1 : 1);
+    o->n = saltus_ode_components(t, o->is_mean) + (o->hybrid ? t->n_species : 0);
     o->may_be_stiff = o->n <= SALTUS_MOST_STIFF;
     const int64_t n = o->n;
     SALTUS_ODE_ARRAYS(ALLOC)
@@ -173,6 +173,9 @@ static void go_to_point(saltus_scalar_engine *scalar, const saltus_task *task, c
         scalar->row = row;
         scalar->tables = saltus_point_apply(task->tables, row, scalar->pairs, scalar->counts);
         scalar->trajectory.n = &scalar->tables;
+        if (task->amounts) {
+            scalar->trajectory.amounts = row + saltus_point_of(task->tables).counts;
+        }
         fill_constants(&scalar->trajectory);
     }
 }

@@ -101,7 +101,9 @@ typedef struct saltus_task {
                                 jobs have no rows */
     const saltus_generator *generator;
     saltus_method method;
-    const saltus_tau *tau;             /**< how the method leaps; NULL: it does not */
+    const double *amounts; /**< [species] at time 0, of method ode, whose counts are real and
+                                stand in rows as such; NULL: counts are whole */
+    const saltus_tau *tau; /**< how the method leaps; NULL: it does not */
     const saltus_tolerance *tolerance; /**< how continuous variables are integrated; NULL:
                                                    there are none */
     const double *slabs; /**< [n_slabs] planes along z of each device's part, relative to others */

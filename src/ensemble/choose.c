@@ -231,10 +231,13 @@ saltus_status saltus_backend_choose(const saltus_model *model, const saltus_plan
     (void)(o.method && saltus_method_find(o.method, &method));
     const bool few = in_space ? !(saltus_backend_cuda.methods & SALTUS_METHOD_BIT(method))
                               : run->n_trajectories < FEW;
-    const double on_cpu = few && is_free(&o) ? 0.0 : time_on(cpu, model, &o, run, &steps, &no_cpu);
+    const bool alike = method == SALTUS_METHOD_ODE;
+    const double on_cpu =
+        (few || alike) && is_free(&o) ? 0.0 : time_on(cpu, model, &o, run, &steps, &no_cpu);
     if (on_cpu < (in_space ? worth_asking_in_space : worth_asking)) {
         (void)snprintf(cpu->why, sizeof cpu->why, "%s",
                        few && in_space ? "the method is the CPU's alone"
+                       : alike         ? "without chance all trajectories are alike"
                        : few           ? "too few trajectories for a GPU"
                        : in_space      ? "done within seconds"
                        : steps < 0.0   ? "the first trajectory does not go far"

@@ -91,17 +91,22 @@ static bool pilot_run(const saltus_plan *plan, double t_end, double n_trajectori
     return p->until > 0.0;
 }
 
-/* A plan on the CPU that serves to look ahead, by leaps unless events watch the state. */
-static bool open_pilot(const saltus_plan *plan, bool leaps, saltus_backend **cpu, saltus_plan **out)
+/* A plan of some method on the CPU that serves to look ahead. */
+static bool open_pilot(const saltus_plan *plan, const saltus_method_ops *method,
+                       saltus_backend **cpu, saltus_plan **out)
 {
     saltus_plan_options wanted = saltus_plan_options_default();
-    wanted.method = (leaps ? saltus_method_tau : saltus_method_direct).name;
+    wanted.method = method->name;
     wanted.layout = saltus_layout_of(SALTUS_LAYOUT_SCALAR)->name;
     wanted.n_threads = 1;
     if (saltus_plan_method_ops(plan)->leaps) {
         wanted.epsilon = plan->tau.epsilon;
         wanted.n_critical = (int)plan->tau.n_critical;
         wanted.n_exact = (int)plan->tau.n_exact;
+    }
+    if (method->is_timed) {
+        wanted.rtol = plan->tolerance.rtol;
+        wanted.atol = plan->tolerance.atol;
     }
     return saltus_backend_open("cpu", cpu, NULL) == SALTUS_OK &&
            saltus_plan_create(plan->model, *cpu, &wanted, out, NULL) == SALTUS_OK;
@@ -213,7 +218,8 @@ static void forecast_by_pilot(const saltus_plan *plan, double t_end, double n_tr
     pilot p = {0};
     bool leaps = may_leap;
     bool known =
-        open_pilot(plan, leaps, &cpu, &ahead) && pilot_run(ahead, t_end, n_trajectories, &p);
+        open_pilot(plan, leaps ? &saltus_method_tau : &saltus_method_direct, &cpu, &ahead) &&
+        pilot_run(ahead, t_end, n_trajectories, &p);
     if (!known && leaps && !is_leaping) {
         saltus_plan_destroy(ahead);
         saltus_backend_close(cpu);
@@ -221,8 +227,8 @@ static void forecast_by_pilot(const saltus_plan *plan, double t_end, double n_tr
         cpu = NULL;
         p = (pilot){0};
         leaps = false;
-        known =
-            open_pilot(plan, leaps, &cpu, &ahead) && pilot_run(ahead, t_end, n_trajectories, &p);
+        known = open_pilot(plan, &saltus_method_direct, &cpu, &ahead) &&
+                pilot_run(ahead, t_end, n_trajectories, &p);
     }
     if (known) {
         const double rest = t_end - p.until;
@@ -241,10 +247,8 @@ static void forecast_by_pilot(const saltus_plan *plan, double t_end, double n_tr
     saltus_backend_close(cpu);
 }
 
-/* Steps of integration follow from the course of a trajectory alone: parts of one are tried, and
- * what they take is measured. */
-static void forecast_by_trying(const saltus_plan *plan, double t_end, double n_trajectories,
-                               saltus_forecast *f)
+/* Seconds that a trajectory takes a core, from parts of one; 0: it does not go far. */
+static double try_parts(const saltus_plan *plan, double t_end)
 {
     const double long_enough = 0.02, most = 0.4, begun = saltus_now();
     double part = first_part, length = 0.0, seconds = 0.0;
@@ -260,13 +264,29 @@ static void forecast_by_trying(const saltus_plan *plan, double t_end, double n_t
         }
         part *= 8.0;
     }
-    if (length > 0.0) {
-        const double at_once = fmin(n_trajectories, plan->n_workers);
-        f->n = n_trajectories;
-        f->of = "trajectories";
-        f->seconds = seconds / length * t_end * n_trajectories / at_once;
-        advise(plan, n_trajectories, false, f);
+    return length > 0.0 ? seconds / length * t_end : 0.0;
+}
+
+/* Steps of integration follow from the course of a trajectory alone: it is tried what they take. */
+static void forecast_by_trying(const saltus_plan *plan, double t_end, double n_trajectories,
+                               saltus_forecast *f)
+{
+    const saltus_method_ops *method = saltus_plan_method_ops(plan);
+    saltus_backend *cpu = NULL;
+    saltus_plan *ahead = NULL;
+    const bool is_here = plan->backend->ops->kind == SALTUS_ON_CPU;
+    if (is_here || open_pilot(plan, method, &cpu, &ahead)) {
+        const double seconds = try_parts(is_here ? plan : ahead, t_end);
+        const double step = method->core_ns(&plan->model->network->tables, NULL, false);
+        if (seconds > 0.0) {
+            f->n = n_trajectories;
+            f->of = "trajectories";
+            f->seconds = estimate(plan, plan->method, n_trajectories, 1e9 * seconds / step);
+            advise(plan, n_trajectories, false, f);
+        }
     }
+    saltus_plan_destroy(ahead);
+    saltus_backend_close(cpu);
 }
 
 saltus_forecast saltus_run_forecast(const saltus_plan *plan, const saltus_run_options *run)

@@ -205,6 +205,11 @@ bool saltus_plan_integrates(const saltus_plan *plan)
            plan->model->network->tables.n_rates > 0;
 }
 
+const double *saltus_plan_amounts(const saltus_plan *plan)
+{
+    return plan->method == SALTUS_METHOD_ODE ? plan->model->network->initial_amounts : NULL;
+}
+
 saltus_task saltus_plan_task(const saltus_plan *plan)
 {
     return (saltus_task){.model = plan->model,
@@ -212,6 +217,7 @@ saltus_task saltus_plan_task(const saltus_plan *plan)
                          .columns = &plan->columns,
                          .generator = &plan->generator,
                          .method = plan->method,
+                         .amounts = saltus_plan_amounts(plan),
                          .tau = saltus_plan_method_ops(plan)->leaps ? &plan->tau : NULL,
                          .tolerance = saltus_plan_integrates(plan) ? &plan->tolerance : NULL,
                          .slabs = plan->slabs,

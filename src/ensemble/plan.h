@@ -44,6 +44,9 @@ const saltus_method_ops *saltus_plan_method_ops(const saltus_plan *plan);
 /** Whether something moves between reactions, and is integrated. */
 bool saltus_plan_integrates(const saltus_plan *plan);
 
+/** Amounts at time 0 where the plan's counts are real (method ode); else NULL. */
+const double *saltus_plan_amounts(const saltus_plan *plan);
+
 /** The plan as a backend sees it; valid as long as the plan. */
 saltus_setup saltus_plan_setup(const saltus_plan *plan);
 

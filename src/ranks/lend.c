@@ -82,7 +82,7 @@ void saltus_ready_make(const saltus_task *task, const saltus_backend *backend, i
         out->n_parts[i] = task->space.n_parts[i];
     }
     if (row) {
-        saltus_point_read(task->tables, row);
+        saltus_point_read(task->tables, task->amounts, row);
         for (size_t i = 0; i < (size_t)at.size * sizeof *row; ++i) {
             out->numbers = (out->numbers ^ ((const uint8_t *)row)[i]) * 0x100000001b3U;
         }

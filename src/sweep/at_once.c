@@ -56,10 +56,13 @@ static void make_maker(at_once *o, int part, int64_t point)
 {
     saltus_error err = {0}; /* freezing the point will tell the same */
     const bool leaps = saltus_plan_method_ops(o->plan)->leaps;
+    const saltus_rows_use use = leaps                          ? SALTUS_ROWS_LEAPS
+                                : saltus_plan_amounts(o->plan) ? SALTUS_ROWS_MEAN
+                                                               : SALTUS_ROWS_EXACT;
     saltus_model *model = o->models[part];
     o->began[part] = true;
     if (saltus_sweep_set(o->sweep, point, model, &err) != SALTUS_OK ||
-        saltus_rows_create(model, o->options->law, leaps, &o->makers[part], &err) != SALTUS_OK ||
+        saltus_rows_create(model, o->options->law, use, &o->makers[part], &err) != SALTUS_OK ||
         !saltus_point_is_like(&o->model->network->tables, &model->network->tables, leaps)) {
         saltus_rows_free(o->makers[part]);
         o->makers[part] = NULL;
@@ -95,7 +98,8 @@ static saltus_status freeze_point(at_once *o, int part, int64_t point, double *r
         !saltus_plan_suits(o->plan, model)) {
         SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "the model is another one at some points");
     }
-    saltus_point_read(&model->network->tables, row);
+    saltus_point_read(&model->network->tables,
+                      saltus_plan_amounts(o->plan) ? model->network->initial_amounts : NULL, row);
 done:
     return status;
 }
@@ -363,7 +367,7 @@ static saltus_status set_up(at_once *o, const saltus_backend *backend, saltus_er
     o->apart = (o->size + 2 * CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
     o->row = saltus_calloc((size_t)o->size, sizeof *o->row);
     SALTUS_NEED(o->row);
-    saltus_point_read(t, o->row);
+    saltus_point_read(t, saltus_plan_amounts(o->plan), o->row);
     o->variables = saltus_calloc(o->sweep->n_axes, sizeof *o->variables);
     SALTUS_NEED(o->variables);
     for (size_t a = 0; a < o->sweep->n_axes; ++a) {

@@ -42,16 +42,17 @@ static void say_numbers(saltus_identity *id, const char *what, const double *x, 
 }
 
 /* All numbers that parameters and amounts make, and how laws were understood. */
-static saltus_status say_values(saltus_identity *id, const saltus_model *model, saltus_error *err)
+static saltus_status say_values(saltus_identity *id, const saltus_plan *plan, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
+    const saltus_model *model = plan->model;
     const saltus_tables *t = &model->network->tables;
     const saltus_lattice *l = model->network->lattice;
     const size_t size = (size_t)saltus_point_of(t).size;
     char hex[65], all[3 * 65 + 1] = "";
     double *row = saltus_calloc(size, sizeof *row);
     SALTUS_NEED(row);
-    saltus_point_read(t, row);
+    saltus_point_read(t, saltus_plan_amounts(plan), row);
     saltus_sha256_hex(row, size * sizeof *row, hex);
     strcat(all, hex);
     if (l) {
@@ -144,7 +145,7 @@ saltus_status saltus_identity_make(const saltus_plan *plan, const saltus_run_opt
     *id = (saltus_identity){0};
     say_text(id, "model", saltus_model_name(model));
     say(id, "text of the model: SHA-256 %s", saltus_model_sha256(model));
-    SALTUS_TRY(say_values(id, model, err));
+    SALTUS_TRY(say_values(id, plan, err));
     say(id, "method: %s", saltus_plan_method(plan));
     say(id, "version of its streams: %d", saltus_plan_stream_version(plan));
     if (saltus_plan_method_ops(plan)->leaps) {

@@ -99,7 +99,7 @@ static void kernels_of_leaps_are_built(void **state)
     o = saltus("compile decay.yaml --arch sm_90 --method tau --layout registers");
     assert_refused(&o, 2, "registers");
     o = saltus("compile decay.yaml --arch sm_90 --method auto");
-    assert_refused(&o, 2, "--method 'auto': direct, tau or mpd is needed");
+    assert_refused(&o, 2, "--method 'auto': direct, tau, ode or mpd is needed");
 }
 
 /* What a launch adds counts as well. */

@@ -155,7 +155,7 @@ static void bash_completes(void **state)
          "auto\ncounts\nglobal\nlanes\nparticles\nphases\nregisters\nscalar\nshared\nwarp\n"},
         {"saltus compile decay.yaml --layout \"\"",
          "auto\ncounts\nglobal\nparticles\nphases\nregisters\nshared\nwarp\n"},
-        {"saltus compile decay.yaml --method \"\"", "direct\nmpd\ntau\n"},
+        {"saltus compile decay.yaml --method \"\"", "direct\nmpd\node\ntau\n"},
         {"saltus run decay.yaml --until \"\"", "\n"},
         {"saltus nothing \"\"", "\n"},
     };

@@ -215,6 +215,18 @@ static void by_the_direct_method(void **state)
     travel_all(travels, sizeof travels / sizeof *travels);
 }
 
+static void by_the_mean_field(void **state)
+{
+    static const travel travels[] = {
+        {"run drift.yaml --points 7 --method ode --rtol 1e-9 --runs 16",
+         500,
+         12,
+         "--device cpu",
+         {"--device cuda", "--device cpu --threads 1", "--device cuda --streams 1"}}};
+    (void)state;
+    travel_all(travels, sizeof travels / sizeof *travels);
+}
+
 static void by_tau_leaping(void **state)
 {
     static const travel travels[] = {
@@ -365,6 +377,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(by_the_direct_method, enter, leave_directory),
+        cmocka_unit_test_setup_teardown(by_the_mean_field, enter, leave_directory),
         cmocka_unit_test_setup_teardown(by_tau_leaping, enter, leave_directory),
         cmocka_unit_test_setup_teardown(on_a_lattice, enter, leave_directory),
         cmocka_unit_test_setup_teardown(after_a_gpu_is_lost, enter, leave_directory),

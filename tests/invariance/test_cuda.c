@@ -240,6 +240,77 @@ static void check_that_none_runs_again(saltus_model *m, const char *name, const 
     }
 }
 
+/* The mean field: amounts that are not whole, laws of all kinds, rate rules, events between which
+ * triggers are looked for, kinks, stiff ones. */
+static const char *const mean_fields[] = {
+    "species: {A: 40.25, B: 3, C: 0, D: 100}\nparameters: {k: 2}\n"
+    "rules: {wave: 1 + sin(3*time), half: D/2}\nreactions:\n"
+    "  a: 0 -> A @ 10*wave\n  b: A -> B @ k\n  c: 2 B -> C @ 0.01\n  d: C -> 0 @ 0.2\n"
+    "  e: A + B -> C @ 0.01*A*B/(10 + half)\n  f: A + B + C -> D @ 1e-4\n"
+    "events: {e: {when: C > 5, delay: 0.3, set: {A: A + 0.125, B: 1}},\n"
+    "  f: {when: D < 99.5, set: {D: D + 20}}, g: {at: 1.3, set: {k: 3*k}}}\n",
+    "species: {X: 1000.5, Y: 0}\nparameters: {v: 1}\nrate rules: {v: 0.3*(X/100 - v)}\n"
+    "reactions: {a: X -> Y @ v, b: Y -> X @ 3e4, c: \"Y -> 0 @ max(0.1, sin(2*time))\"}\n"};
+
+static void check_mean_field(saltus_model *m, const char *stiff, double rtol, int64_t n)
+{
+    static const char *const others[] = {"registers", "shared", "warp", "phases"};
+    saltus_plan_options plan = bits_plan("ode", "philox", "scalar", 1);
+    plan.stiff = stiff;
+    plan.rtol = rtol;
+    const uint64_t expected = bits_hash_plan(m, "cpu:generic", &plan, 3, n, grid, N_GRID);
+    plan.layout = "auto";
+    assert_int_equal(bits_hash_plan(m, "cuda", &plan, 3, n, grid, N_GRID), expected);
+    for (int l = 0; l < 4; ++l) {
+        plan.layout = others[l];
+        bits_refused(m, "cuda", &plan);
+    }
+}
+
+static void mean_fields_have_the_bits_of_the_cpu(void **state)
+{
+    static const char *const stiff[] = {"auto", "never", "always"};
+    (void)state;
+    need_gpu("cuda");
+    for (int i = 0; i < 3; ++i) {
+        saltus_model *m = bits_parse(mean_fields[i % 2]);
+        check_mean_field(m, stiff[i], i == 0 ? 1e-9 : 1e-6, 40);
+        saltus_model_destroy(m);
+    }
+    saltus_model *m = bits_parse(mean_fields[1]);
+    check_mean_field(m, "auto", 1e-6, 40);
+    saltus_model_destroy(m);
+    m = bits_copies(12);
+    check_mean_field(m, "auto", 1e-6, 2);
+    check_that_none_runs_again(m, "mean field", "ode", "auto", 40);
+    saltus_model_destroy(m);
+}
+
+/* A thread has no room for a large Jacobian; another device has. */
+static void large_mean_fields_are_the_cpus(void **state)
+{
+    saltus_error err = {0};
+    saltus_backend *backend = NULL;
+    saltus_plan *plan = NULL;
+    const saltus_plan_options wanted = bits_plan("ode", "philox", "auto", 0);
+    (void)state;
+    need_gpu("cuda");
+    saltus_model *m = bits_copies(67);
+    OK(saltus_backend_open("cuda", &backend, &err));
+    assert_int_equal(saltus_plan_create(m, backend, &wanted, &plan, &err), SALTUS_E_UNSUPPORTED);
+    assert_string_equal(err.message, "model 'copies' has 201 species and rate rules: a GPU "
+                                     "integrates up to 200 by method ode");
+    saltus_backend_close(backend);
+    saltus_run_options run = saltus_run_options_default();
+    run.times = grid;
+    run.n_times = N_GRID;
+    run.n_trajectories = 100000;
+    OK(saltus_backend_choose(m, &wanted, &run, &backend, &err));
+    assert_memory_equal(saltus_backend_name(backend), "cpu", 3);
+    saltus_backend_close(backend);
+    saltus_model_destroy(m);
+}
+
 /* ---- tau-leaping ---- */
 
 /* Where `shared` is whether the model's state fits there; registers never hold that of leaps. The
@@ -690,6 +761,8 @@ int main(void)
         cmocka_unit_test(laws_that_drift_have_the_bits_of_the_cpu),
         cmocka_unit_test(laws_that_drift_have_registers),
         cmocka_unit_test(rates_that_bend_have_the_bits_of_the_cpu),
+        cmocka_unit_test(mean_fields_have_the_bits_of_the_cpu),
+        cmocka_unit_test(large_mean_fields_are_the_cpus),
         cmocka_unit_test(leaps_have_the_bits_of_the_cpu),
         cmocka_unit_test(large_leaps_have_the_bits_of_the_cpu),
         cmocka_unit_test(generators_have_the_bits_of_the_cpu),

@@ -81,9 +81,9 @@ static void layouts_serve_methods(void **state)
             }
         }
     }
-    /* lanes and scalar of two methods, scalar of two, five of a GPU of two, particles twice, counts
-     * once */
-    assert_int_equal(n_found, 2 * 2 + 2 + 5 * 2 + 2 + 1);
+    /* lanes and scalar of two methods, scalar of two, five of a GPU of three, particles twice,
+     * counts once */
+    assert_int_equal(n_found, 2 * 2 + 2 + 5 * 3 + 2 + 1);
 }
 
 static void layouts_are_refused_with_a_list(void **state)

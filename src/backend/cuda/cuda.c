@@ -189,11 +189,15 @@ static void list_cuda(FILE *out)
 
 enum { START_MS = 600 /* and to load a kernel */ };
 
-/* Rate rules that a GPU integrates: the Jacobian of a thread is a square of so many numbers. */
-enum { MOST_RATES = 32 };
+/* What a GPU integrates: rate rules, and by method ode species with them, whose trajectories are
+ * long ones and may be few. The Jacobian of a thread is a square of so many numbers. */
+enum { MOST_RATES = 32, MOST_MEAN = 200 };
 
 /* Of tau-leaping, wherever its state is, per leap and reaction. */
 static const double leap_gpu_ns = 0.1, leap_thread_ns = 3500.0;
+/* Of what is integrated, a GPU does what so many cores do, and a thread of it takes so many times
+ * the time of a core. */
+static const double mean_cores = 50.0, mean_thread = 100.0;
 
 static saltus_status choose_mixed(const saltus_gpus *gpus, const saltus_setup *setup,
                                   saltus_layout *layout, char why[200], saltus_error *err)
@@ -249,7 +253,15 @@ done:
 static saltus_status choose_layout(const saltus_backend *backend, const saltus_setup *setup,
                                    saltus_layout *layout, char why[200], saltus_error *err)
 {
-    if (setup->tables->n_rates > MOST_RATES) {
+    const bool is_mean = setup->method == SALTUS_METHOD_ODE;
+    const int n = saltus_ode_components(setup->tables, is_mean);
+    if (is_mean && n > MOST_MEAN) {
+        return saltus_error_set(err, SALTUS_E_UNSUPPORTED,
+                                "model '%s' has %d species and rate rules: a GPU integrates up to "
+                                "%d by method ode",
+                                setup->model->name, n, (int)MOST_MEAN);
+    }
+    if (!is_mean && setup->tables->n_rates > MOST_RATES) {
         return saltus_error_set(err, SALTUS_E_UNSUPPORTED,
                                 "model '%s' has %d rate rules: a GPU integrates up to %d",
                                 setup->model->name, setup->tables->n_rates, (int)MOST_RATES);
@@ -278,6 +290,11 @@ static double estimate(const saltus_backend *backend, const saltus_setup *setup,
     }
     const double n = setup->tables->n_reactions; /* a leap computes all of them */
     const bool leaps = saltus_method_of(setup->method)->leaps;
+    if (setup->method == SALTUS_METHOD_ODE) {
+        const double core = saltus_method_of(setup->method)->core_ns(setup->tables, NULL, false);
+        const double by_all = n_trajectories / mean_cores / gpus->n;
+        return start + 1e-9 * core * steps_each * (by_all > mean_thread ? by_all : mean_thread);
+    }
     const saltus_layout_cost cost = saltus_layout_cost_of(setup->layout);
     const double all =
         (leaps ? leap_gpu_ns * n : cost.gpu_ns) * steps_each * n_trajectories / gpus->n;
@@ -460,7 +477,7 @@ const saltus_backend_ops saltus_backend_cuda = {
     .name = "cuda",
     .kind = SALTUS_ON_GPU,
     .methods = SALTUS_METHOD_BIT(SALTUS_METHOD_DIRECT) | SALTUS_METHOD_BIT(SALTUS_METHOD_TAU) |
-               SALTUS_METHOD_BIT(SALTUS_METHOD_MPD),
+               SALTUS_METHOD_BIT(SALTUS_METHOD_ODE) | SALTUS_METHOD_BIT(SALTUS_METHOD_MPD),
     .claims = claims,
     .open = open_cuda,
     .close = close_cuda,
@@ -470,7 +487,8 @@ const saltus_backend_ops saltus_backend_cuda = {
     .explain_slabs = explain_slabs,
     .ahead_bytes = AHEAD_BYTES,
     .reduces = true,
-    .point_methods = SALTUS_METHOD_BIT(SALTUS_METHOD_DIRECT) | SALTUS_METHOD_BIT(SALTUS_METHOD_TAU),
+    .point_methods = SALTUS_METHOD_BIT(SALTUS_METHOD_DIRECT) |
+                     SALTUS_METHOD_BIT(SALTUS_METHOD_TAU) | SALTUS_METHOD_BIT(SALTUS_METHOD_ODE),
     .n_workers = n_workers,
     .estimate = estimate,
     .compile = compile,

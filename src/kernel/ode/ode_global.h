@@ -1,4 +1,4 @@
-/** Rate rules with a thread per trajectory: run.h in ssa/tree_thread.h. */
+/** Rate rules, or method ode, with a thread per trajectory: run.h in ssa/tree_thread.h. */
 #ifndef SALTUS_KERNEL_ODE_ODE_GLOBAL_H
 #define SALTUS_KERNEL_ODE_ODE_GLOBAL_H
 
@@ -18,9 +18,9 @@ SALTUS_FN uint64_t saltus_tree_go(const saltus_launch *a, saltus_tree_thread *w,
     const uint64_t before = p->block;
     (void)phase;
     o.wanted = a->tolerance;
-    o.n = a->tables->n_rates + 1;
-    o.is_mean = 0;
-    o.may_be_stiff = 1;
+    o.n = saltus_ode_components(a->tables, SALTUS_MEAN);
+    o.is_mean = SALTUS_MEAN;
+    o.may_be_stiff = o.n <= SALTUS_MOST_STIFF;
     o.worst = o.lowest = 0;
 #define SALTUS_PLACE(type, part, name, count) o.name = a->name + slot;
     SALTUS_ODE_ARRAYS(SALTUS_PLACE)

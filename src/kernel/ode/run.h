@@ -27,7 +27,7 @@ SALTUS_OUTLINE saltus_failure saltus_ode_rebuild(saltus_trajectory *p, saltus_di
     const saltus_tables *n = p->n;
     int moving = 0;
     o->is_fresh = 0;
-    if (o->is_mean) {
+    if (SALTUS_ODE_IS_MEAN(o)) {
         return SALTUS_FINE;
     }
     for (int r = 0; r < n->n_reactions; ++r) {
@@ -284,7 +284,7 @@ SALTUS_FN double saltus_ode_target(saltus_trajectory *p, saltus_direct *d, doubl
 /* Begin a step: take the state. */
 SALTUS_FN void saltus_ode_begin(saltus_trajectory *p, const saltus_direct *d, saltus_ode *o)
 {
-    o->still = o->is_mean ? 0.0 : saltus_ode_total(p, d);
+    o->still = SALTUS_ODE_IS_MEAN(o) ? 0.0 : saltus_ode_total(p, d);
     o->worst = -1;
     saltus_ode_uncut(p, o);
     saltus_ode_take(p, o);
@@ -301,13 +301,14 @@ SALTUS_FN saltus_failure saltus_ode_aim(saltus_trajectory *p, saltus_direct *d, 
         p->carried.step = saltus_ode_first_step(o);
     }
     o->target = SALTUS_INFINITY;
-    if (!o->is_mean && p->n->n_reactions > 0) {
+    if (!SALTUS_ODE_IS_MEAN(o) && p->n->n_reactions > 0) {
         o->target = saltus_ode_target(p, d, &o->word);
     }
     const double until_special = p->special - p->t;
-    const double room = o->is_mean ? until_special
-                                   : saltus_ode_room(until_special, o->target - p->carried.hazard,
-                                                     SALTUS_K(0, o->n - 1));
+    const double room =
+        SALTUS_ODE_IS_MEAN(o)
+            ? until_special
+            : saltus_ode_room(until_special, o->target - p->carried.hazard, SALTUS_K(0, o->n - 1));
     o->size = p->carried.step < room ? p->carried.step : room > least ? room : least;
     o->is_cut = o->size < p->carried.step;
     o->is_rejected = 0;
@@ -319,15 +320,15 @@ SALTUS_FN saltus_failure saltus_ode_aim(saltus_trajectory *p, saltus_direct *d, 
 SALTUS_FN int saltus_ode_watches(const saltus_trajectory *p, const saltus_ode *o)
 {
     return p->n->n_moving_triggers > 0 ||
-           ((o->is_mean || SALTUS_ODE_SPLITS(o)) && p->n->watches_state);
+           ((SALTUS_ODE_IS_MEAN(o) || SALTUS_ODE_SPLITS(o)) && p->n->watches_state);
 }
 
 /* Whether what happens in the step that was taken has to be looked for in its dense output. */
 SALTUS_FN int saltus_ode_needs_dense(const saltus_trajectory *p, const saltus_ode *o,
                                      const double *times)
 {
-    return (!o->is_mean && o->target <= o->z[SALTUS_AT(o->n - 1)]) || saltus_ode_watches(p, o) ||
-           times[p->sample] < p->t + o->size || SALTUS_ODE_SPLITS(o);
+    return (!SALTUS_ODE_IS_MEAN(o) && o->target <= o->z[SALTUS_AT(o->n - 1)]) ||
+           saltus_ode_watches(p, o) || times[p->sample] < p->t + o->size || SALTUS_ODE_SPLITS(o);
 }
 
 /* Find what ends the step that was taken, o->theta of the way. Where a trigger turns early in a
@@ -340,7 +341,7 @@ SALTUS_FN void saltus_ode_find(saltus_trajectory *p, saltus_ode *o, const double
     for (int tries = 0;; ++tries) {
         o->theta = 1.0;
         o->turns = 0;
-        o->fires = !o->is_mean && o->target <= o->z[SALTUS_AT(o->n - 1)];
+        o->fires = !SALTUS_ODE_IS_MEAN(o) && o->target <= o->z[SALTUS_AT(o->n - 1)];
         if (saltus_ode_needs_dense(p, o, times)) {
             saltus_ode_dense(o, o->size, was_stiff);
         }
@@ -398,7 +399,7 @@ SALTUS_FN int saltus_ode_land(saltus_trajectory *p, saltus_direct *d, saltus_ode
         saltus_ode_put(p, o, end, o->z); /* rules follow with the next slope */
     }
     p->carried.hazard = 0.0;
-    if (!o->is_mean && !o->fires) {
+    if (!SALTUS_ODE_IS_MEAN(o) && !o->fires) {
         p->carried.hazard = (ends_early ? o->w : o->z)[SALTUS_AT(o->n - 1)];
     }
     p->t = end;

@@ -18,7 +18,7 @@ SALTUS_FN int saltus_ode_first(const saltus_trajectory *p, const saltus_ode *o)
         return o->hybrid->n_real;
     }
 #endif
-    return o->is_mean ? p->n->n_species : 0;
+    return SALTUS_ODE_IS_MEAN(o) ? p->n->n_species : 0;
 }
 
 /* The species of a component before that. */
@@ -54,7 +54,7 @@ SALTUS_OUTLINE void saltus_ode_place(saltus_trajectory *p, const saltus_ode *o, 
 {
     const saltus_tables *n = p->n;
     saltus_ode_put(p, o, time, y);
-    if (o->is_mean || SALTUS_ODE_SPLITS(o)) {
+    if (SALTUS_ODE_IS_MEAN(o) || SALTUS_ODE_SPLITS(o)) {
         saltus_trajectory_run_live_rules(p);
         return;
     }
@@ -73,7 +73,7 @@ SALTUS_FN void saltus_ode_take(const saltus_trajectory *p, saltus_ode *o)
     for (int i = 0; i < p->n->n_rates; ++i) {
         o->y[SALTUS_AT(first + i)] = p->v[SALTUS_AT(p->n->rate_rows[i])];
     }
-    if (!o->is_mean) {
+    if (!SALTUS_ODE_IS_MEAN(o)) {
         o->y[SALTUS_AT(o->n - 1)] = p->carried.hazard;
     }
 }
@@ -171,7 +171,7 @@ SALTUS_OUTLINE void saltus_ode_slope(saltus_trajectory *p, saltus_ode *o, double
 {
     const saltus_tables *n = p->n;
     const double late = at > o->from ? at : o->from, time = late < o->until ? late : o->before;
-    if (o->is_mean) {
+    if (SALTUS_ODE_IS_MEAN(o)) {
         saltus_ode_mean_slope(p, o, time, y, slope);
         return;
     }

@@ -35,7 +35,7 @@ SALTUS_FN saltus_ode_memory saltus_ode_memory_of(const saltus_ode *o)
 {
     saltus_ode_memory m;
     m.n = o->n;
-    m.n_states = o->is_mean ? o->n : o->n - 1;
+    m.n_states = SALTUS_ODE_IS_MEAN(o) ? o->n : o->n - 1;
     m.rtol = o->wanted.rtol;
     m.atol = o->wanted.atol;
     m.n_noisy = 0;
@@ -105,7 +105,7 @@ SALTUS_OUTLINE void saltus_ode_differences(saltus_trajectory *p, saltus_ode *o, 
         size = size > floor ? size : floor;
         o->w[SALTUS_AT(j)] = y + root_of_epsilon * size;
         const double step = o->w[SALTUS_AT(j)] - y;
-        const int is_hazard = !o->is_mean && j == n - 1;
+        const int is_hazard = !SALTUS_ODE_IS_MEAN(o) && j == n - 1;
         if (!is_hazard) {
             saltus_ode_slope(p, o, t, o->w, &SALTUS_K(6, 0));
         }

@@ -66,6 +66,11 @@ typedef struct saltus_unfinished {
     int64_t which;   /* of the delayed reactions */
 } saltus_unfinished;
 
+/* 1: the kernel is that of method ode, whose counts are real. */
+#ifndef SALTUS_MEAN
+#define SALTUS_MEAN 0
+#endif
+
 #if !SALTUS_DEVICE
 /* How far a thread has come with what it simulates, for progress. It is written now and then by
  * that thread alone, and read at any time. */
@@ -85,7 +90,7 @@ static inline void saltus_reached_store(saltus_reached *reached, double t, uint6
 #define SALTUS_COUNTS_ARE_REAL(p) ((p)->amounts != 0)
 #else
 #define SALTUS_TRAJECTORY_PROGRESS(p) ((void)0)
-#define SALTUS_COUNTS_ARE_REAL(p) 0
+#define SALTUS_COUNTS_ARE_REAL(p) SALTUS_MEAN
 #endif
 
 /** What continuous variables carry from step to step; kernel/ode. */
@@ -282,6 +287,14 @@ typedef struct saltus_ode {
     struct saltus_hybrid *hybrid; /* method hybrid: ode/split.h; else NULL */
 #endif
 } saltus_ode;
+
+#define SALTUS_ODE_IS_MEAN(o) (SALTUS_DEVICE ? SALTUS_MEAN : (o)->is_mean)
+
+/** How many components there are by method direct, or by method ode. */
+SALTUS_FN int32_t saltus_ode_components(const saltus_tables *t, int is_mean)
+{
+    return t->n_rates + (is_mean ? t->n_species : 1);
+}
 
 /* The arrays of a trajectory, above, of tau-leaping and of the integrator: X(type of an element,
  * the part of the state that has it, name, how many elements), where `t` are the network's tables.

@@ -288,10 +288,20 @@ SALTUS_FN int saltus_trajectory_triggers(saltus_trajectory *p)
     return 0;
 }
 
-/* The initial count of species s. */
+/* The initial count of species s, on a device of method ode what is whole of it. */
 SALTUS_FN int64_t saltus_trajectory_initial_count(const saltus_trajectory *p, int s)
 {
     return SALTUS_DEVICE ? (int64_t)p->point[p->at.counts + s] : p->n->initial_counts[s];
+}
+
+/* The same where counts are real: a device has it in the place of the count. */
+SALTUS_FN double saltus_trajectory_initial_amount(const saltus_trajectory *p, int s)
+{
+#if SALTUS_DEVICE
+    return p->point[p->at.counts + s];
+#else
+    return p->amounts[s];
+#endif
 }
 
 SALTUS_FN double saltus_trajectory_initial_variable(const saltus_trajectory *p, int i)
@@ -344,11 +354,9 @@ SALTUS_FN saltus_failure saltus_trajectory_start(saltus_trajectory *p, uint64_t 
     p->carried.is_stiff = p->carried.n_stiff = p->carried.n_smooth = p->carried.n_stalled = 0;
     for (int s = 0; s < n->n_species; ++s) {
         p->x[SALTUS_AT(s)] = saltus_trajectory_initial_count(p, s);
-#if !SALTUS_DEVICE
-        if (p->amounts) {
-            p->v[SALTUS_AT(s)] = p->amounts[s];
+        if (SALTUS_COUNTS_ARE_REAL(p)) {
+            p->v[SALTUS_AT(s)] = saltus_trajectory_initial_amount(p, s);
         }
-#endif
     }
     for (int i = 0; i < n->n_variables; ++i) {
         p->v[SALTUS_AT(n->row_variables + i)] = saltus_trajectory_initial_variable(p, i);

@@ -19,14 +19,15 @@ static void copy(double *to, const double *from, int n)
     }
 }
 
-void saltus_point_read(const saltus_tables *t, double *row)
+void saltus_point_read(const saltus_tables *t, const double *amounts, double *row)
 {
     const saltus_point p = saltus_point_of(t);
     copy(row, t->rate, t->n_reactions);
     copy(row + p.constants, t->constants, t->n_constants);
     copy(row + p.variables, t->initial_variables, t->n_variables);
     for (int s = 0; s < t->n_species; ++s) {
-        row[p.counts + s] = (double)t->initial_counts[s]; /* exact: it was made of a double */
+        /* exact: it was made of a double */
+        row[p.counts + s] = amounts ? amounts[s] : (double)t->initial_counts[s];
     }
 }
 

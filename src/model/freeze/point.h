@@ -11,8 +11,9 @@ struct saltus_model;
 /** What stands where in a row. */
 saltus_point saltus_point_of(const saltus_tables *tables);
 
-/** Write a model's row, [saltus_point_of(tables).size]. */
-void saltus_point_read(const saltus_tables *tables, double *row);
+/** Write a model's row, [saltus_point_of(tables).size]. Where counts are real, by method ode, it
+ * has the initial amounts[species] in place of the counts; else amounts is NULL. */
+void saltus_point_read(const saltus_tables *tables, const double *amounts, double *row);
 
 /** Tables with the numbers of another row and all else as in `like`. They use the row, and the
  * memory that is given for pairs[reaction] and counts[species]. */
@@ -22,6 +23,13 @@ saltus_tables saltus_point_apply(const saltus_tables *like, const double *row, s
 /** Whether two models differ in nothing but rows, so that one kernel serves both: species, laws,
  * programs and events are the same, and what tau-leaping knows of them if it is to be used. */
 bool saltus_point_is_like(const saltus_tables *a, const saltus_tables *b, bool leaps);
+
+/** Tau-leaping has to know laws better; by method ode rows have amounts for counts. */
+typedef enum saltus_rows_use {
+    SALTUS_ROWS_EXACT,
+    SALTUS_ROWS_LEAPS,
+    SALTUS_ROWS_MEAN,
+} saltus_rows_use;
 
 /**
  * Makes the rows of a model whose variables take one set of values after another, without freezing
@@ -34,13 +42,13 @@ typedef struct saltus_rows saltus_rows;
 /**
  * Freeze a model at the values that saltus_model_set gave it. It is to stay frozen.
  *
- * @param leaps    whether rows are for tau-leaping
+ * @param use      what the rows are for
  * @param[out] out to be freed with saltus_rows_free; NULL: rows of this model can be made by
  *                 freezing alone
  * @return as saltus_model_freeze
  */
 SALTUS_MUST_CHECK saltus_status saltus_rows_create(struct saltus_model *model, saltus_law law,
-                                                   bool leaps, saltus_rows **out,
+                                                   saltus_rows_use use, saltus_rows **out,
                                                    saltus_error *err);
 void saltus_rows_free(saltus_rows *rows);
 /** Give a variable, which saltus_model_set had set, another value. */

@@ -11,6 +11,7 @@ enum { MOST_NODES = 4096 }; /* of an expression: computing it takes stack for ea
 
 /* What changes is what comes from values that were set. */
 struct saltus_rows {
+    saltus_rows_use use;
     saltus_freezer f;            /* its net is the model's */
     double *row;                 /* at the first values */
     saltus_product *products;    /* [reaction] of steps that change, as they were found */
@@ -66,7 +67,8 @@ static saltus_status find_changes(saltus_rows *rows, saltus_error *err)
     rows->steps = saltus_calloc(f->n_steps, sizeof *rows->steps);
     rows->constants = saltus_calloc(f->n_constants, sizeof *rows->constants);
     SALTUS_NEED(rows->row && rows->products && rows->variables && rows->steps && rows->constants);
-    saltus_point_read(&f->net->tables, rows->row);
+    saltus_point_read(&f->net->tables,
+                      rows->use == SALTUS_ROWS_MEAN ? f->net->initial_amounts : NULL, rows->row);
     for (int k = 0; k < f->n_order; ++k) {
         if (f->reads[f->order[k]] & SALTUS_READS_SET) {
             rows->variables[rows->n_variables++] = f->order[k];
@@ -87,19 +89,21 @@ done:
     return status;
 }
 
-saltus_status saltus_rows_create(saltus_model *model, saltus_law law, bool leaps, saltus_rows **out,
-                                 saltus_error *err)
+saltus_status saltus_rows_create(saltus_model *model, saltus_law law, saltus_rows_use use,
+                                 saltus_rows **out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_rows *rows = saltus_calloc(1, sizeof *rows);
     *out = NULL;
     SALTUS_NEED(rows);
+    rows->use = use;
     SALTUS_TRY(saltus_freeze_and_keep(model, law, &rows->f, err));
     rows->f.net = model->network;
     /* orders of laws that are programs come from their constants; values that are drawn, and
      * species that are real values, start in ways of their own */
     if (rows->f.is_rigid || has_drawn(&rows->f) || model->space ||
-        (leaps && model->network->tables.n_laws > 0) || has_long_expressions(&rows->f)) {
+        (use == SALTUS_ROWS_LEAPS && model->network->tables.n_laws > 0) ||
+        has_long_expressions(&rows->f)) {
         goto done;
     }
     SALTUS_TRY(find_changes(rows, err));
@@ -141,6 +145,7 @@ static bool make_values(const saltus_rows *rows, double *row)
         const saltus_expr *e = saltus_value_of(v);
         saltus_binding *b = &f->net->bindings[i];
         double value = saltus_expr_value(e, f->values, 0.0);
+        const double amount = value;
         is_made &= e != v->set || isfinite(value);
         is_made &= !v->rate || isfinite(value);
         if (v->kind == SALTUS_KIND_SPECIES && !v->rule && !v->rate) {
@@ -148,7 +153,7 @@ static bool make_values(const saltus_rows *rows, double *row)
         }
         f->values[i] = b->value = value;
         if (b->row >= 0 && b->row < t->n_species) {
-            row[at.counts + b->row] = value;
+            row[at.counts + b->row] = rows->use == SALTUS_ROWS_MEAN ? amount : value;
         } else if (b->role == SALTUS_ROLE_VARIABLE) {
             row[at.variables + b->row - t->row_variables] = value;
         }

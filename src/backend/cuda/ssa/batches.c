@@ -15,6 +15,8 @@ enum {
      * when no more are waiting, so that those at work are soon packed anew. */
     LONG_SLICE = 1 << 15,
     SHORT_SLICE = 1 << 12,
+    STEP_LAWS = 2, /* of method ode, whose step computes all laws several times: what takes about as
+                      long as a reaction */
     NOT_DONE = -1, /* a job's failure until it has ended */
 };
 
@@ -161,7 +163,7 @@ static saltus_status send_inputs(saltus_gpu_worker *c, int64_t n, saltus_error *
         if (point) {
             memcpy(rows + s * row, point, row * sizeof *rows);
         } else {
-            saltus_point_read(c->task->tables, rows + s * row);
+            saltus_point_read(c->task->tables, c->task->amounts, rows + s * row);
         }
         for (int64_t j = first[s]; a->point_of && j < first[s + 1]; ++j) {
             point_of[j] = (int32_t)s;
@@ -244,6 +246,14 @@ done:
     return status;
 }
 
+/* So many reactions, or steps that take as long. */
+static uint64_t slice_of(const saltus_task *task, uint64_t reactions)
+{
+    const saltus_tables *t = task->tables;
+    const int laws = t->n_reactions + t->n_rates + t->n_rules;
+    return task->amounts ? reactions / (1 + (uint64_t)laws / STEP_LAWS) + 1 : reactions;
+}
+
 /* Launch until every job has ended or the run is to stop, and keep what is under way when asked. */
 static saltus_status launch_all(saltus_gpu_worker *c, saltus_error *err)
 {
@@ -262,7 +272,7 @@ static saltus_status launch_all(saltus_gpu_worker *c, saltus_error *err)
             break;
         }
         const bool some_wait = progress[0] + (uint64_t)(a->n_slots + a->n_exact) < n;
-        a->slice = some_wait ? LONG_SLICE : SHORT_SLICE;
+        a->slice = slice_of(c->task, some_wait ? LONG_SLICE : SHORT_SLICE);
         CU(fill((uintptr_t)a->progress + 8, 0, 16, c->stream), "clearing GPU memory");
         SALTUS_TRY(saltus_stopwatch_mark(&c->watch, 0, err));
         SALTUS_TRY(launch_once(c, err));

@@ -161,9 +161,9 @@ done:
     return status;
 }
 
-/* Keep the state of tau-leaping in global memory, where it always fits. */
-static saltus_status make_leaps(saltus_ssa_layout *out, const saltus_tables *tables,
-                                const saltus_limits *limits, int block, saltus_error *err)
+/* Keep the state of tau-leaping, or of method ode, in global memory, where it always fits. */
+static saltus_status make_any(saltus_ssa_layout *out, const saltus_tables *tables,
+                              const saltus_limits *limits, int block, saltus_error *err)
 {
     (void)out, (void)tables, (void)limits, (void)block, (void)err;
     return SALTUS_OK;
@@ -174,7 +174,7 @@ static saltus_status make_phases(saltus_ssa_layout *out, const saltus_tables *ta
                                  const saltus_limits *limits, int block, saltus_error *err)
 {
     out->has_phases = true;
-    return make_leaps(out, tables, limits, block, err);
+    return make_any(out, tables, limits, block, err);
 }
 
 static saltus_status make_shared(saltus_ssa_layout *out, const saltus_tables *tables,
@@ -266,7 +266,9 @@ static const struct {
     {SALTUS_LAYOUT_GLOBAL,
      {1.0, 6000.0},
      true,
-     {[SALTUS_METHOD_DIRECT] = {NULL, make_global}, [SALTUS_METHOD_TAU] = {NULL, make_leaps}}},
+     {[SALTUS_METHOD_DIRECT] = {NULL, make_global},
+      [SALTUS_METHOD_TAU] = {NULL, make_any},
+      [SALTUS_METHOD_ODE] = {NULL, make_any}}},
     {SALTUS_LAYOUT_PHASES, {1.0, 6000.0}, true, {[SALTUS_METHOD_TAU] = {NULL, make_phases}}},
 };
 enum { N_ENTRIES = sizeof entries / sizeof *entries };
@@ -426,6 +428,7 @@ saltus_status saltus_layout_compile(const saltus_ssa_layout *layout, const saltu
 {
     saltus_status status = SALTUS_OK;
     const int wanted = wanted_blocks(layout, limits);
+    bool is_mean = false;
     char *text = NULL;
     *out = (saltus_image){0};
     switch (layout->state) {
@@ -440,15 +443,18 @@ saltus_status saltus_layout_compile(const saltus_ssa_layout *layout, const saltu
         SALTUS_TRY(table_text(layout, tables, columns, &text, err));
         break;
     default:
+        is_mean = layout->needs.method == SALTUS_METHOD_ODE;
         *entry = layout->has_phases ? "saltus_leaps" : "saltus_global";
         if (asprintf(&text,
-                     "%s%s#define SALTUS_PHASES %d\n#define SALTUS_WORKSPACE_SHARED %d\n"
+                     "%s%s#define SALTUS_MEAN %d\n#define SALTUS_PHASES %d\n#define "
+                     "SALTUS_WORKSPACE_SHARED %d\n"
                      "#define SALTUS_BLOCK %d\n#include \"kernel/%s.h\"\n",
                      tables->n_thinned > 0 ? "#define SALTUS_THINNED 1\n" : "",
-                     tables->has_tables ? "#define SALTUS_TABLES 1\n" : "", layout->has_phases,
-                     layout->workspace_is_shared, layout->workspace_is_shared ? layout->block : 1,
+                     tables->has_tables ? "#define SALTUS_TABLES 1\n" : "", is_mean,
+                     layout->has_phases, layout->workspace_is_shared,
+                     layout->workspace_is_shared ? layout->block : 1,
                      saltus_method_of(layout->needs.method)->leaps ? "tau/tau_global"
-                     : tables->n_rates > 0                         ? "ode/ode_global"
+                     : is_mean || tables->n_rates > 0              ? "ode/ode_global"
                                                                    : "ssa/direct_global") < 0) {
             text = NULL;
             SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");

@@ -166,6 +166,9 @@ static void move_arrays(const resting *r, direction to, int64_t slot)
     if (to == TO_SLOT) {
         MOVE(p->v, v, n->n_rows)
     } else {
+        if (p->amounts) { /* else the rows of species are copies of the counts */
+            MOVE(p->v, v, n->n_species)
+        }
         for (int row = n->row_variables; row < n->row_flags + n->n_flags; ++row) {
             p->v[row] = r->at.v[slot + row * r->stride];
         }

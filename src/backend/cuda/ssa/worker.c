@@ -34,10 +34,11 @@ int saltus_gpu_worker_per_block(const saltus_gpu_worker *c)
 }
 
 /* What kernel/ode has beside; returns where it ends. */
-static size_t place_integrator(saltus_launch *a, const saltus_tables *t, uint64_t base, size_t at,
+static size_t place_integrator(saltus_launch *a, const saltus_task *task, uint64_t base, size_t at,
                                size_t threads)
 {
-    const int64_t n = t->n_rates + 1;
+    const saltus_tables *t = task->tables;
+    const int64_t n = saltus_ode_components(t, task->amounts != NULL);
     SALTUS_ODE_ARRAYS(CUT_OF_THREADS)
     return at;
 }
@@ -86,7 +87,7 @@ size_t saltus_gpu_worker_place_threads(saltus_launch *a, const saltus_gpu_worker
         SALTUS_LEAP_ARRAYS(CUT_OF_THREADS)
     }
     if (c->task->tolerance) {
-        at = place_integrator(a, t, base, at, threads);
+        at = place_integrator(a, c->task, base, at, threads);
     }
     return at;
 }
