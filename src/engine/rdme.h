@@ -43,6 +43,9 @@ typedef struct saltus_mpd_tables {
     int64_t n_start;
     /** Several GPUs, or parts of one, hold the lattice; then sources have no lists of sites. */
     bool in_slabs;
+    /** [n_inputs] m.inputs; NULL: nothing follows rate rules. */
+    double *inputs;
+    int64_t n_inputs;
     /** [m.n_sources] where the sources are. */
     saltus_mpd_gate *gates;
     /** [n_sets] sets of sites (saltus_mpd_find_sets). */
@@ -68,6 +71,17 @@ SALTUS_MUST_CHECK saltus_status saltus_mpd_tables_create(const struct saltus_mod
                                                          bool in_slabs, saltus_mpd_tables *out,
                                                          saltus_error *err);
 void saltus_mpd_tables_free(saltus_mpd_tables *tables);
+
+/** The first step that has not ended at a time; one that ends at that time has. */
+int64_t saltus_mpd_step_at(const saltus_mpd_tables *tables, double time);
+
+/** Integrate the parameters with rate rules, if there are any, over all steps of a task, so that
+ * `m` has their values. They are those of the time alone, whatever is sampled.
+ *
+ * @retval SALTUS_E_UNSUPPORTED more than 2^25 values
+ * @retval SALTUS_E_NUMERIC, SALTUS_E_CANCELLED as by a well-mixed run */
+SALTUS_MUST_CHECK saltus_status saltus_mpd_follow_rates(saltus_mpd_tables *tables,
+                                                        const saltus_task *task, saltus_error *err);
 
 /** Particles of time 0, or those of `from`, empty-site tokens among them. */
 int64_t saltus_mpd_n_placed(const saltus_mpd_tables *tables, const saltus_contents *from);

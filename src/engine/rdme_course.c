@@ -148,12 +148,6 @@ done:
     return status;
 }
 
-/* The first step that has not ended at a time; one that ends at that time has. */
-static int64_t step_at(const saltus_mpd_tables *s, double time)
-{
-    return (int64_t)floor(time / s->m.step * (1.0 + 1e-12) + 1e-9);
-}
-
 /* Count a sample's particles in the parts of the lattice. */
 static saltus_status split_all(const saltus_mpd_engine *engine, const saltus_task *task,
                                saltus_job *job, int64_t sample, saltus_error *err)
@@ -262,7 +256,7 @@ static saltus_status simulate(const saltus_mpd_tables *tables, const saltus_task
     SALTUS_NEED(totals);
     SALTUS_TRY(begin(&c, err));
     for (; c.at.is_one; c.at = saltus_stop_next(task, &c.at)) {
-        const int64_t end = step_at(tables, c.at.time);
+        const int64_t end = saltus_mpd_step_at(tables, c.at.time);
         while (c.step < end) {
             SALTUS_TRY(advance(&c, end, err));
             if (c.is_due) {

@@ -402,6 +402,7 @@ void saltus_mpd_tables_free(saltus_mpd_tables *s)
     saltus_free(s->sources);
     saltus_free(s->gates);
     saltus_mpd_sets_free(s);
+    saltus_free(s->inputs);
     saltus_free(s->rows);
     saltus_free(s->watched);
     SALTUS_LATTICE_ARRAYS(FREE)

@@ -183,8 +183,10 @@ static saltus_status choose_columns(saltus_plan *plan, const char *names, saltus
     for (size_t i = 0; i < m->n_variables && !names; ++i) {
         const int row = m->network->bindings[i].row;
         const bool is_species = row >= 0 && row < m->network->tables.n_species;
-        /* the value of one that is no count is recorded where the counts of others are */
-        if (is_species || saltus_species_is_real(m, (int)i) || m->variables[i].observable) {
+        /* the value of one that is no count is recorded where the counts of others are, but on a
+         * lattice nothing else than counts is */
+        if (is_species || (!m->network->lattice &&
+                           (saltus_species_is_real(m, (int)i) || m->variables[i].observable))) {
             SALTUS_TRY(add_column(plan, (int)i, false, err));
         }
     }
@@ -510,6 +512,8 @@ static void explain_integration(const saltus_plan *plan, FILE *out)
         fprintf(out, ", what flows and the hazard");
     } else if (plan->method == SALTUS_METHOD_ODE) {
         fprintf(out, " and %d species", t->n_species);
+    } else if (plan->model->network->lattice) {
+        fprintf(out, ", before anything moves; laws read it at the middle of each step");
     } else {
         fprintf(out, " and the hazard, with %d of the laws", t->n_moving_laws);
     }

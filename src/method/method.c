@@ -128,6 +128,9 @@ saltus_status saltus_method_check_lattice(const saltus_model *model, const saltu
 {
     saltus_status status = SALTUS_OK;
     const saltus_tables *t = &model->network->tables;
+    if (t->n_rates > 0) {
+        SALTUS_TRY(saltus_method_check_tolerance(o, err));
+    }
     if (strcmp(o->rng, "philox") != 0) {
         SALTUS_FAIL(SALTUS_E_INVALID, "a model with a lattice has the generator philox alone");
     }

@@ -81,10 +81,11 @@ static const space_case cases[] = {
      "1]]},"
      " C: [rest, lid]}\n  reactions: {make: {core: 0.3, lid: 1}}\n",
      0.1, 2000},
-    {"laws that drift with time, also where nothing is",
+    {"laws that drift with time and a rate rule, also where nothing is",
      "species: {A: 200, B: 0, C: 30}\nparameters: {wave: {observable: false}, day: {observable: "
-     "false}}\nrules: {wave: 1 + sin(2*time), day: \"rem(time, 2) < 1\"}\n"
-     "reactions:\n  turn: A -> B @ A*wave\n  back: B -> A @ B*piecewise(2, time < 3, 0.5)\n"
+     "false}, gain: 0.4}\nrules: {wave: 1 + sin(2*time), day: \"rem(time, 2) < 1\"}\n"
+     "rate rules: {gain: 3*gain*(1 - gain) + cos(9*time)*day}\n"
+     "reactions:\n  turn: A -> B @ A*wave*gain\n  back: B -> A @ B*piecewise(2, time < 3, 0.5)\n"
      "  make: 0 -> C @ 0.3*day\n  meet: A + C -> B @ A*C*exp(-time/10)\n  gone: C -> 0 @ 0.5\n"
      "  pair: 2 B -> A + B @ 0.2\n"
      "lattice:\n  size: [6, 5, 7]\n  spacing: 1 m\n  step: 0.05 s\n  faces: periodic\n"

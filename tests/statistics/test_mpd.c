@@ -303,6 +303,78 @@ static void laws_of_time_are_those_of_middles(void **state)
     saltus_model_destroy(m);
 }
 
+/* Parameters with rate rules have the values of their equations at the middles, also where these
+ * follow each other, the time, and a rule that bends. */
+static void rate_rules_are_those_of_middles(void **state)
+{
+    static const char text[] =
+        "species: {A: 2000, B: 500, C: 0}\n"
+        "parameters: {k: 2, x: 1, y: 0, s: 0, ramp: {observable: false}}\n"
+        "rules: {ramp: \"max(0, time - 1.03)\"}\n"
+        "rate rules: {k: -k, x: 4*y, y: -4*x, s: ramp}\nreactions:\n"
+        "  a: A -> 0 @ k*A\n  b: B -> 0 @ B*(0.5 + 0.5*x)\n  c: 0 -> C @ s\n"
+        "lattice: {size: [5, 6, 7], spacing: 1 m, step: 0.1 s, faces: periodic, "
+        "diffusion: {A: 1 m2/s, B: 1 m2/s, C: 2 m2/s}}\n";
+    const double until = 2.0, step = 0.1;
+    double of_a = 0.0, of_b = 0.0, of_c = 0.0;
+    enum { RUNS = 200, SITES = 5 * 6 * 7 };
+    saltus_model *m = parse_frozen(text);
+    moments sums = run(m, 2, &until, 1, RUNS);
+    (void)state;
+    for (int k = 0; k < 20; ++k) {
+        const double t = (k + 0.5) * step, late = fmax(0.0, t - 1.03);
+        of_a += 2.0 * exp(-t) * step;
+        of_b += 0.5 * (1.0 + cos(4.0 * t)) * step;
+        of_c += 0.5 * late * late * step * SITES;
+    }
+    const double a = exp(-of_a), b = exp(-of_b);
+    check_mean(sums.sum[0], RUNS, 2000.0 * a, 2000.0 * a * (1.0 - a), "A");
+    check_mean(sums.sum[1], RUNS, 500.0 * b, 500.0 * b * (1.0 - b), "B");
+    check_mean(sums.sum[2], RUNS, of_c, of_c, "C");
+    moments_free(&sums);
+    saltus_model_destroy(m);
+}
+
+/* What is integrated does not follow samples: a run that ends later, or is sampled elsewhere, is
+ * the same until there. Steps whose values do not fit, and values that are none, end a run. */
+static void rate_rules_follow_the_model_alone(void **state)
+{
+    static const char text[] =
+        "species: {A: 300}\nparameters: {k: 0.1}\nrate rules: {k: 2*k*(1 - k) + cos(7*time)}\n"
+        "reactions: {a: A -> 0 @ k*k*A}\n"
+        "lattice: {size: [5, 6, 7], spacing: 1 m, step: 0.01 s, diffusion: {A: 1 m2/s}}\n";
+    static const char *const bad[] = {"k*k", "1/(0.5 - time)", "sqrt(0.5 - time)"};
+    static const double some[] = {0.3, 1.0}, more[] = {0.03, 0.3, 0.77, 1.0, 1.9};
+    (void)state;
+    saltus_model *m = parse_frozen(text);
+    moments a = run(m, 1, some, 2, 9), b = run(m, 2, more, 5, 9);
+    assert_true(a.sum[0] == b.sum[1] && a.sum[1] == b.sum[3] && a.sum[0] > a.sum[1]);
+    assert_true(a.squares[0] == b.squares[1] && a.squares[1] == b.squares[3]);
+    moments_free(&a);
+    moments_free(&b);
+    saltus_model_destroy(m);
+    for (int i = 0; i < 4; ++i) {
+        char broken[400];
+        saltus_error err = {0};
+        moments sums = {0};
+        saltus_run_options options = saltus_run_options_default();
+        const double until = i < 3 ? 2.0 : 4e5;
+        options.times = &until;
+        options.n_times = 1;
+        (void)snprintf(broken, sizeof broken,
+                       "species: {A: 3}\nparameters: {k: 1}\nrate rules: {k: %s}\n"
+                       "reactions: {a: A -> 0 @ k*A}\nlattice: {size: [2, 2, 2], "
+                       "spacing: 1 m, step: 0.01 s, diffusion: {A: 1 m2/s}}\n",
+                       bad[i % 3]);
+        m = parse_frozen(broken);
+        const saltus_status status = run_model(m, "cpu", "auto", 1, &options, &sums, &err);
+        assert_int_equal(status, i < 3 ? SALTUS_E_NUMERIC : SALTUS_E_UNSUPPORTED);
+        assert_non_null(strstr(err.message, i < 3 ? "'k' " : "40000000 steps"));
+        moments_free(&sums);
+        saltus_model_destroy(m);
+    }
+}
+
 /* Against the integral of the law the middles err by the square of the step. */
 static void shorter_steps_follow_the_law(void **state)
 {
@@ -331,6 +403,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(laws_of_time_are_those_of_middles),
+        cmocka_unit_test(rate_rules_are_those_of_middles),
+        cmocka_unit_test(rate_rules_follow_the_model_alone),
         cmocka_unit_test(shorter_steps_follow_the_law),
         cmocka_unit_test(walks_are_those_of_the_master_equation),
         cmocka_unit_test(distributions_are_those_of_the_master_equation),

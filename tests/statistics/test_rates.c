@@ -570,9 +570,6 @@ static void what_cannot_be_is_refused(void **state)
          "reaction 'r' changes species 'V', which a rate rule determines"},
         {"parameters: {V: 1, k: }\nrate rules: {V: k}\n",
          "rate rule of 'V' needs parameter 'k', which has no value"},
-        {"species: {A: 1}\nparameters: {V: 1}\nrate rules: {V: 1}\nlattice:\n  size: [4, 4, 4]\n"
-         "  spacing: 1 um\n  step: 1 ms\n  diffusion: {A: 1 um2/s}\n",
-         "'V' has a rate rule, which a model with a lattice cannot have"},
     };
     for (size_t i = 0; i < sizeof models / sizeof *models; ++i) {
         saltus_error err = {0};

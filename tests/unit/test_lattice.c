@@ -980,6 +980,8 @@ static void laws_of_time_are_at_the_middle_of_steps(void **state)
                  {"A*(1 + sin(time))", SALTUS_DRIFTS_FILLED},
                  {"2*u*A^2/(1 + A) - A*exp(-time)", SALTUS_DRIFTS_FILLED},
                  {"v*3", SALTUS_DRIFTS_FILLED},
+                 {"k*A", SALTUS_DRIFTS_FILLED},
+                 {"1 + w", SALTUS_DRIFTS_EMPTY},
                  {"if(time > 3, 1, 2)", SALTUS_DRIFTS_EMPTY},
                  {"A + u", SALTUS_DRIFTS_EMPTY},
                  {"u*A^0", SALTUS_DRIFTS_EMPTY}};
@@ -991,8 +993,9 @@ static void laws_of_time_are_at_the_middle_of_steps(void **state)
         saltus_plan *plan = NULL;
         saltus_plan_options nsm = saltus_plan_options_default();
         (void)snprintf(text, sizeof text,
-                       "species: {A: 1}\nrules: {u: cos(time), v: u*A}\n"
-                       "parameters: {u: {observable: false}, v: {observable: false}}\n"
+                       "species: {A: 1}\nrules: {u: cos(time), v: u*A, w: k^2}\n"
+                       "parameters: {u: {observable: false}, v: {observable: false}, k: 1}\n"
+                       "rate rules: {k: w - 2*k*u}\n"
                        "reactions: {r: {equation: A -> 0, law: '%s'}}\n"
                        "lattice: {size: [2, 2, 2], spacing: 1 m, step: 1, diffusion: {A: 0}}\n",
                        cases[i].law);
@@ -1011,6 +1014,33 @@ static void laws_of_time_are_at_the_middle_of_steps(void **state)
         saltus_plan_destroy(plan);
         saltus_backend_close(backend);
         saltus_model_destroy(m);
+    }
+}
+
+/* In all sites alike are parameters alone, and what their rates read. */
+static void rate_rules_are_the_same_in_all_sites(void **state)
+{
+    static const char *const cases[][2] = {
+        {"rate rules: {A: 1}\nreactions: {r: B -> 0 @ 1}\n",
+         "species 'A' has a rate rule, which in a model with a lattice parameters alone can have: "
+         "it would be another in every site"},
+        {"rate rules: {k: 2*k - A}\nreactions: {r: B -> 0 @ k*B}\n",
+         "parameter 'k': its rate reads 'A', of which every site of the lattice has its own "
+         "number"},
+        {"rules: {u: 2*B, v: u + 1}\nrate rules: {k: v}\nreactions: {r: B -> 0 @ k*B}\n",
+         "parameter 'k': its rate reads 'B', of which every site of the lattice has its own "
+         "number"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        char text[500], says[300];
+        (void)snprintf(text, sizeof text,
+                       "species: {A: 1, B: 1}\nparameters: {k: 1}\n%s"
+                       "lattice: {size: [2, 2, 2], spacing: 1 m, step: 1, diffusion: "
+                       "{A: 0, B: 0}}\n",
+                       cases[i][0]);
+        (void)snprintf(says, sizeof says, "model.yaml:%d: %s", i == 0 ? 1 : 2, cases[i][1]);
+        check_not_frozen(text, SALTUS_E_UNSUPPORTED, says);
     }
 }
 
@@ -1136,6 +1166,7 @@ int main(void)
         cmocka_unit_test(mistakes_are_refused_with_their_line),
         cmocka_unit_test(what_is_set_may_not_fit),
         cmocka_unit_test(laws_of_time_are_at_the_middle_of_steps),
+        cmocka_unit_test(rate_rules_are_the_same_in_all_sites),
         cmocka_unit_test(well_mixed_methods_are_refused),
         cmocka_unit_test(examples_are_what_they_say),
         cmocka_unit_test(info_tells_of_the_lattice),

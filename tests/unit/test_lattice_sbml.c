@@ -397,6 +397,33 @@ typedef struct refusal {
     "sbml: " FILE_NAME "\nlattice: {size: [2, 2, 2], spacing: 10 nm, step: 1, diffusion: {A: " \
     "0}}\n"
 
+/* A rate rule is per the file's unit of time, and a lattice's per second. */
+static void rates_of_parameters_are_per_second(void **state)
+{
+    saltus_error err = {0};
+    saltus_model *m = NULL;
+    (void)state;
+    write_sbml(SBML(
+        "timeUnits=\"ms\"",
+        LIST("UnitDefinitions", UNITS("ms", UNIT("second", "1", "-3")))
+            LIST("Compartments", COMPARTMENT("c", "3", "size=\"1\""))
+                LIST("Species", SPECIES("A", "c", "true", "initialAmount=\"9\""))
+                    LIST("Parameters", "<parameter id=\"k\" value=\"3\" "
+                                       "constant=\"false\"/>")
+                        LIST("Rules", "<rateRule variable=\"k\"><math xmlns=\"http://"
+                                      "www.w3.org/1998/Math/MathML\"><cn>2</cn></math>"
+                                      "</rateRule>")
+                            LIST("Reactions", REACTION("r", "", RIGHT(OF("1", "A")), CI("k")))));
+    if (saltus_model_parse_yaml(SMALL, strlen(SMALL), "model.yaml", &m, &err) != SALTUS_OK ||
+        saltus_model_freeze(m, SALTUS_LAW_LITERAL, &err) != SALTUS_OK) {
+        fail_msg("%s", err.message);
+    }
+    assert_int_equal(m->network->tables.n_rates, 1);
+    const saltus_expr *rate = m->variables[saltus_model_find(m, "k")].rate;
+    assert_true(fabs(saltus_expr_value(rate, NULL, 0.0) - 2000.0) < 1e-9);
+    saltus_model_destroy(m);
+}
+
 #define TIME                      \
     "<csymbol encoding=\"text\" " \
     "definitionURL=\"http://www.sbml.org/sbml/symbols/time\">t</csymbol>"
@@ -567,6 +594,7 @@ int main(void)
         cmocka_unit_test(constants_are_of_mass_action),
         cmocka_unit_test(initial_values_are_of_the_whole_or_of_a_site),
         cmocka_unit_test(the_example_is_that_without_sbml),
+        cmocka_unit_test(rates_of_parameters_are_per_second),
     };
     return cmocka_run_group_tests(tests, NULL, remove_file);
 }

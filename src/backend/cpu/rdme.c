@@ -229,6 +229,7 @@ static saltus_status set_up_lattice(mpd *s, saltus_error *err)
     const saltus_task *task = s->task;
     const saltus_peers *peers = task->peers;
     SALTUS_TRY(saltus_mpd_tables_create(task->model, true, &s->tables, err));
+    SALTUS_TRY(saltus_mpd_follow_rates(&s->tables, task, err));
     SALTUS_TRY(saltus_mpd_find_sets(&s->tables, err));
     const saltus_lattice *l = s->tables.lattice;
     const int64_t n_planes = l->size[2],
@@ -373,6 +374,7 @@ static saltus_status set_up_lattice(mpd *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     SALTUS_TRY(saltus_mpd_tables_create(s->task->model, false, &s->tables, err));
+    SALTUS_TRY(saltus_mpd_follow_rates(&s->tables, s->task, err));
     s->m = s->tables.m;
     s->n_bricks = saltus_mpd_n_bricks(&s->m);
 done:

@@ -261,14 +261,14 @@ static saltus_status choose_layout(const saltus_backend *backend, const saltus_s
                                 "%d by method ode",
                                 setup->model->name, n, (int)MOST_MEAN);
     }
-    if (!is_mean && setup->tables->n_rates > MOST_RATES) {
+    const bool in_space = saltus_method_of(setup->method)->in_space;
+    if (!is_mean && !in_space && setup->tables->n_rates > MOST_RATES) {
         return saltus_error_set(err, SALTUS_E_UNSUPPORTED,
                                 "model '%s' has %d rate rules: a GPU integrates up to %d",
                                 setup->model->name, setup->tables->n_rates, (int)MOST_RATES);
     }
-    return saltus_method_of(setup->method)->in_space
-               ? choose_in_space(backend->device, setup, layout, why, err)
-               : choose_mixed(backend->device, setup, layout, why, err);
+    return in_space ? choose_in_space(backend->device, setup, layout, why, err)
+                    : choose_mixed(backend->device, setup, layout, why, err);
 }
 
 static int n_workers(const saltus_backend *backend, const saltus_plan_options *wanted)
@@ -340,6 +340,7 @@ static saltus_status work_in_space(saltus_gpus *gpus, const saltus_gpu *gpu, int
         return status; /* the first worker has all GPUs */
     }
     SALTUS_TRY(saltus_mpd_tables_create(task->model, task->n_slabs > 1, &s.tables, err));
+    SALTUS_TRY(saltus_mpd_follow_rates(&s.tables, task, err));
     if (counts) {
         SALTUS_TRY(saltus_mpd_find_sets(&s.tables, err));
     }

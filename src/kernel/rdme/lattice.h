@@ -175,6 +175,9 @@ typedef struct saltus_mpd {
 #undef SALTUS_MEMBER
     /** Length of a step in s. */
     double step;
+    /** [step][rate] values of the parameters with a rate rule at the middle of each step, from that
+     * on that begins at time 0. */
+    const double *inputs;
     /** Random keys of the trajectory. */
     uint32_t keys[SALTUS_PHILOX_KEYS];
 
@@ -252,6 +255,7 @@ SALTUS_FN int saltus_mpd_face(const saltus_mpd *m, int face)
 #define SALTUS_MPD_N_REACTIONS(n) SALTUS_MPD_REACTIONS
 #define SALTUS_MPD_N_RULES(n) SALTUS_MPD_RULES
 #define SALTUS_MPD_HAS_LAWS(n) SALTUS_MPD_LAWS
+#define SALTUS_MPD_N_RATES(n) SALTUS_MPD_RATES
 #else
 #define SALTUS_MPD_N_TYPES(m) ((m)->n_types)
 #define SALTUS_MPD_N_SPECIES(m) ((m)->n_species)
@@ -260,6 +264,7 @@ SALTUS_FN int saltus_mpd_face(const saltus_mpd *m, int face)
 #define SALTUS_MPD_N_REACTIONS(n) ((n)->n_reactions)
 #define SALTUS_MPD_N_RULES(n) ((n)->n_rules)
 #define SALTUS_MPD_HAS_LAWS(n) 1
+#define SALTUS_MPD_N_RATES(n) ((n)->n_rates)
 #endif
 
 /* A table of the model. It is a member of the struct, or, where a kernel is compiled for the model,

@@ -237,6 +237,9 @@ SALTUS_FN int32_t saltus_mpd_react(const saltus_mpd *m, const saltus_tables *n, 
     uint32_t w[4] = {word, 0, 0, 0};
     if (SALTUS_MPD_HAS_LAWS(n)) { /* of what began step - 2 steps after time 0 */
         v[n->row_time] = ((double)step - 1.5) * m->step;
+        for (int i = 0; i < SALTUS_MPD_N_RATES(n); ++i) {
+            v[n->rate_rows[i]] = m->inputs[(step - 2) * SALTUS_MPD_N_RATES(n) + i];
+        }
     }
     for (;;) {
         int bad = -1;

@@ -11,9 +11,10 @@ saltus_status saltus_check_space(const saltus_model *m, saltus_error *err)
     char place[160];
     for (size_t i = 0; i < m->n_variables; ++i) {
         const saltus_variable *v = &m->variables[i];
-        if (v->rate) {
+        if (v->rate && v->kind != SALTUS_KIND_PARAMETER) {
             SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
-                        "%s%s '%s' has a rate rule, which a model with a lattice cannot have",
+                        "%s%s '%s' has a rate rule, which in a model with a lattice parameters "
+                        "alone can have: it would be another in every site",
                         saltus_place(m, v->line, place), saltus_kind_text(v), v->id);
         }
         if (m->space->has_amounts[i] && v->set) {
@@ -284,6 +285,35 @@ static bool is_zero_when_empty(const saltus_freezer *f, const saltus_expr *e)
     }
 }
 
+static void note_species(void *user, int species)
+{
+    int *found = user;
+    *found = species;
+}
+
+/* What a rate rule reads must be the same in all sites. */
+static saltus_status check_rates(const saltus_freezer *f, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    char place[160];
+    for (size_t i = 0; i < f->model->n_variables; ++i) {
+        const saltus_variable *v = &f->model->variables[i];
+        int found = -1;
+        if (f->rates[i]) {
+            saltus_visit_counts(f, f->rates[i], note_species, &found);
+        }
+        if (found >= 0) {
+            SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
+                        "%s%s '%s': its rate reads '%s', of which every site of the lattice has "
+                        "its own number",
+                        saltus_place(f->model, v->line, place), saltus_kind_text(v), v->id,
+                        f->net->species_names[found]);
+        }
+    }
+done:
+    return status;
+}
+
 static saltus_status fill_drifts(const saltus_freezer *f, saltus_lattice *l, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -291,9 +321,9 @@ static saltus_status fill_drifts(const saltus_freezer *f, saltus_lattice *l, sal
     SALTUS_NEED(drifts);
     for (size_t r = 0; r < f->n_steps; ++r) {
         const saltus_expr *law = f->steps[r].law;
-        drifts[r] = f->steps[r].is_product || !saltus_reads_time(f, law) ? SALTUS_STANDS
-                    : is_zero_when_empty(f, law)                         ? SALTUS_DRIFTS_FILLED
-                                                                         : SALTUS_DRIFTS_EMPTY;
+        drifts[r] = f->steps[r].is_product || !saltus_moves(f, law) ? SALTUS_STANDS
+                    : is_zero_when_empty(f, law)                    ? SALTUS_DRIFTS_FILLED
+                                                                    : SALTUS_DRIFTS_EMPTY;
     }
     l->drifts = drifts;
 done:
@@ -322,6 +352,7 @@ saltus_status saltus_freeze_lattice(saltus_freezer *f, saltus_error *err)
     SALTUS_TRY(fill_jumps(f, l, err));
     SALTUS_TRY(fill_faces(f, l, err));
     SALTUS_TRY(fill_rates(f, l, err));
+    SALTUS_TRY(check_rates(f, err));
     SALTUS_TRY(fill_drifts(f, l, err));
     SALTUS_TRY(fill_scatters(f, l, err));
     SALTUS_TRY(fill_deposits(f, l, err));

@@ -220,7 +220,8 @@ static saltus_status add_step(saltus_freezer *f, const saltus_reaction *r, const
         SALTUS_FAIL(SALTUS_E_MODEL, "%sreaction '%s': its rate constant is %g",
                     saltus_place(f->model, r->line, place), s.id, s.product.rate);
     }
-    const bool has_time = saltus_reads_time(f, law), is_stepped = has_time && f->model->space;
+    const bool has_time = saltus_reads_time(f, law),
+               is_stepped = f->model->space && saltus_moves(f, law);
     s.drifts = has_time && !f->is_continuous && !is_stepped; /* else they are integrated */
     s.kind = is_stepped         ? "at the middle of steps"
              : s.drifts         ? "thinned"

@@ -143,7 +143,7 @@ static bool is_time(const saltus_expr *node, void *user)
     return node->op == SALTUS_OP_TIME;
 }
 
-/* Whether some law or rule reads the time. */
+/* Whether some law or rule, or the rate of a rate rule, reads the time. */
 static bool reads_time(const saltus_model *m)
 {
     bool found = false;
@@ -151,7 +151,9 @@ static bool reads_time(const saltus_model *m)
         found |= saltus_expr_any(m->reactions[i].law, is_time, NULL);
     }
     for (size_t i = 0; i < m->n_variables; ++i) {
-        found |= m->variables[i].rule && saltus_expr_any(m->variables[i].rule, is_time, NULL);
+        const saltus_variable *v = &m->variables[i];
+        found |= v->rule && saltus_expr_any(v->rule, is_time, NULL);
+        found |= v->rate && saltus_expr_any(v->rate, is_time, NULL);
     }
     return found;
 }
@@ -178,6 +180,14 @@ static saltus_status convert_rates(const saltus_lattice_reader *l)
         r->law = saltus_expr_2(&m->arena, SALTUS_OP_DIV, r->law,
                                saltus_expr_const(&m->arena, m->time_unit));
         SALTUS_NEED(r->law);
+    }
+    for (size_t i = 0; i < m->n_variables && m->time_unit != 1.0; ++i) {
+        saltus_variable *v = &m->variables[i];
+        if (v->rate) {
+            v->rate = saltus_expr_2(&m->arena, SALTUS_OP_DIV, v->rate,
+                                    saltus_expr_const(&m->arena, m->time_unit));
+            SALTUS_NEED(v->rate);
+        }
     }
 done:
     return status;

@@ -53,6 +53,7 @@ static saltus_mpd add_space(blob *b, const saltus_mpd_tables *s, bool has_sites)
     saltus_mpd m = s->m;
     saltus_mpd_source *sources;
     SALTUS_LATTICE_ARRAYS(ADD_OF_LATTICE)
+    m.inputs = add(b, s->inputs, (size_t)s->n_inputs, sizeof *m.inputs);
     m.types = add(b, m.types, m.n_types > 1 && has_sites ? (size_t)s->lattice->n_sites : 0,
                   sizeof *m.types);
     m.sources = add(b, s->sources, (size_t)m.n_sources, sizeof *m.sources);

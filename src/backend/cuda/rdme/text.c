@@ -100,15 +100,16 @@ static void put_sizes(FILE *out, const saltus_mpd_tables *s, int bits, int n_sla
             "#define SALTUS_MPD_REACTIONS %d\n"
             "#define SALTUS_MPD_RULES %d\n"
             "#define SALTUS_MPD_LAWS %d\n"
+            "#define SALTUS_MPD_RATES %d\n"
             "#define SALTUS_MPD_SIZE %" PRIu32 ", %" PRIu32 ", %" PRIu32 "\n"
             "#define SALTUS_MPD_FACES %d, %d, %d, %d, %d, %d\n"
             "#define SALTUS_MPD_TYPES %d\n"
             "#define SALTUS_MPD_SPECIES %d\n"
             "#define SALTUS_MPD_ONLY_ONE %d\n"
             "#define SALTUS_MPD_SOURCES %d\n",
-            block, block, t->n_rows, t->n_reactions, t->n_rules, t->n_laws > 0, m->size[0],
-            m->size[1], m->size[2], m->faces[0], m->faces[1], m->faces[2], m->faces[3], m->faces[4],
-            m->faces[5], m->n_types, m->n_species, m->only_one, m->n_sources);
+            block, block, t->n_rows, t->n_reactions, t->n_rules, t->n_laws > 0, t->n_rates,
+            m->size[0], m->size[1], m->size[2], m->faces[0], m->faces[1], m->faces[2], m->faces[3],
+            m->faces[4], m->faces[5], m->n_types, m->n_species, m->only_one, m->n_sources);
 }
 
 /* Write reactions in the order of their first reactant, if they are few, so that their code is
