@@ -25,6 +25,7 @@ typedef struct lane_group {
     saltus_scalar_engine *scalars[SALTUS_LANES];
     uint64_t void_events[SALTUS_LANES]; /* event numbers whose wait was void */
     saltus_thinned_lanes thinned;       /* of laws that drift with time; else empty */
+    int steps_lost;                     /* by lanes that wait for windows */
     uint64_t busy, vacant;              /* bit l: lane l has a job; lane l waits for one */
     saltus_mask alive;                  /* the same as busy */
     bool dry;                           /* there will be no more jobs */

@@ -3,9 +3,10 @@
 #ifndef SALTUS_BACKEND_CPU_WINDOWS_H
 #define SALTUS_BACKEND_CPU_WINDOWS_H
 
-/* Windows are begun together when this share of the busy lanes waits: bounding them costs about as
- * much as a step, for few lanes as for many. */
-enum { WAITING_SHARE = 3 };
+/* Windows are begun together when the lanes that wait have lost so many steps, all lanes together,
+ * as bounding costs, for few lanes as for many: about a step and a half of all. Whatever the rate
+ * at which windows end, what bounding and waiting cost is then least. */
+enum { BOUNDING_STEPS = 3 * SALTUS_LANES / 2 };
 
 /* One operation on intervals in lane l. */
 static void interval_singly(void *user, int l, const saltus_instruction *i, double ends[3][2],
@@ -181,7 +182,9 @@ static saltus_status step_windows(lane_group *c, int h, saltus_error *err)
     saltus_thinned_lanes *d = &c->thinned;
     saltus_status status = SALTUS_OK;
     const uint64_t waiting = saltus_bits(d->waits & c->alive);
-    if (waiting && WAITING_SHARE * __builtin_popcountll(waiting) >= __builtin_popcountll(c->busy)) {
+    c->steps_lost += __builtin_popcountll(waiting);
+    if (c->steps_lost >= BOUNDING_STEPS || (waiting && waiting == c->busy)) {
+        c->steps_lost = 0;
         SALTUS_TRY(open_windows(c, err));
     }
     saltus_mask lanes = c->alive & ~d->waits & (h ? d->odd : ~d->odd);
