@@ -47,6 +47,7 @@
 
 #define MATH_BINARY(X)                 \
     X(pow, 0.8, 0x6046e1faea271e4a)    \
+    X(power, 9, 0xb7547e38c9a585da)    \
     X(root, 0.7, 0x50d422a43a7a0b4c)   \
     X(rem, 0, 0xdd345b92578a1b73)      \
     X(quotient, 0, 0x5cfda1814a70e342) \

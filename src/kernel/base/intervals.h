@@ -323,8 +323,13 @@ SALTUS_FN saltus_interval saltus_interval_pow(saltus_interval a, saltus_interval
     if (a.lo < 0.0) {
         return saltus_interval_unknown();
     }
-    return a.lo == 0.0 && b.lo <= 0.0 ? saltus_interval_of(0.0, SALTUS_INFINITY)
-                                      : saltus_interval_wider_corners(SALTUS_OP_POW, a, b);
+    if (a.lo == 0.0 && b.lo <= 0.0) {
+        return saltus_interval_of(0.0, SALTUS_INFINITY);
+    }
+    /* Some exponents between are short powers, which round more often. */
+    const saltus_interval s = saltus_interval_corners(SALTUS_OP_POW, a, b);
+    return saltus_interval_wider(s.lo < 0x1p-1000 ? 0.0 : s.lo * (1.0 - 0x1p-47),
+                                 s.hi * (1.0 + 0x1p-47));
 }
 
 /* The root of degree n. */

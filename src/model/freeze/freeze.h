@@ -321,6 +321,12 @@ extern const saltus_expr saltus_undefined;
 SALTUS_MUST_CHECK saltus_status saltus_compile_behind(saltus_freezer *f, const saltus_expr *e,
                                                       int target, int *free_temporary, int *row,
                                                       saltus_error *err);
+/* share.c */
+/** Compute what stands twice in the code from `first` on once. Its temporaries are rows from `base`
+ * to 2 * base - 1, and *row is that of its result; *n_temporaries is raised to how many it needs.
+ */
+SALTUS_MUST_CHECK saltus_status saltus_share(saltus_freezer *f, size_t first, int base, int *row,
+                                             int *n_temporaries, saltus_error *err);
 /** Put constants and temporaries behind the other rows and patch all programs. */
 void saltus_place_rows(saltus_freezer *f);
 

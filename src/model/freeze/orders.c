@@ -45,11 +45,12 @@ static double elasticity(const saltus_tables *t, const saltus_instruction *i, co
     case SALTUS_OP_ABS:
     case SALTUS_OP_LN:
     case SALTUS_OP_LOG10:
-    case SALTUS_OP_SQRT:
     case SALTUS_OP_FLOOR:
     case SALTUS_OP_CEIL:
     case SALTUS_OP_ROUND:
         return e[i->a];
+    case SALTUS_OP_SQRT: /* as the power 1/2, which becomes one */
+        return 0.5 * e[i->a];
     case SALTUS_OP_LT:
     case SALTUS_OP_LE:
     case SALTUS_OP_GT:

@@ -6,6 +6,11 @@
 
 enum { CONSTANT_ROW = 1 << 28, TEMPORARY_ROW = 1 << 29, VARIATE_ROW = 1 << 30 };
 
+static bool is_temporary(int row)
+{
+    return row >= TEMPORARY_ROW && row < VARIATE_ROW;
+}
+
 static bool is_changing(const saltus_expr *node, void *user)
 {
     const saltus_freezer *f = user;
@@ -206,6 +211,66 @@ int saltus_variable_row(const saltus_freezer *f, int variable)
 
 const saltus_expr saltus_undefined = {.op = SALTUS_OP_CONST, .value = __builtin_nan("")};
 
+static saltus_status compile(saltus_freezer *f, const saltus_expr *e, int free_temporary, int *row,
+                             saltus_error *err);
+
+/* Whether e is a power that is a product (saltus_short_power), and always will be: an exponent that
+ * was set, as a sweep does, is looked at when the program runs. */
+static bool is_short_power(const saltus_freezer *f, const saltus_expr *e)
+{
+    return e->op == SALTUS_OP_POW && saltus_is_constant(f, e->args[1]) &&
+           !saltus_reads_set(f, e->args[1]) &&
+           saltus_is_short_power(saltus_constant_value(f, e->args[1])) != 0;
+}
+
+/* Multiply a power out, in the order of saltus_short_power. */
+static saltus_status compile_power(saltus_freezer *f, const saltus_expr *e, int free_temporary,
+                                   int *row, saltus_error *err)
+{
+    static const saltus_expr zero = {.op = SALTUS_OP_CONST, .value = 0.0},
+                             one = {.op = SALTUS_OP_CONST, .value = 1.0};
+    saltus_status status = SALTUS_OK;
+    const double y = saltus_constant_value(f, e->args[1]), n = saltus_trunc(saltus_abs(y));
+    int x = 0, square = 0, constant = 0, next = free_temporary + 1;
+    bool is_empty = true; /* the product, which is 1 then */
+    const size_t first = f->n_code;
+    SALTUS_TRY(saltus_constant_row(f, &one, row, err));
+    if (y == 0.0) {
+        goto done;
+    }
+    SALTUS_TRY(compile(f, e->args[0], free_temporary, &x, err));
+    square = x;
+    for (int left = (int)n; left > 0; left /= 2) {
+        if (left % 2 == 1 && !is_empty) {
+            SALTUS_TRY(emit(f, SALTUS_OP_MUL, *row, square, 0, next++, row, err));
+        } else if (left % 2 == 1) {
+            *row = square;
+            is_empty = false;
+        }
+        if (left > 1) {
+            SALTUS_TRY(emit(f, SALTUS_OP_MUL, square, square, 0, next++, &square, err));
+        }
+    }
+    if (n != saltus_abs(y)) {
+        SALTUS_TRY(emit(f, SALTUS_OP_SQRT, x, 0, 0, next++, &square, err));
+        if (!is_empty) {
+            SALTUS_TRY(emit(f, SALTUS_OP_MUL, *row, square, 0, next++, &square, err));
+        }
+        SALTUS_TRY(saltus_constant_row(f, &zero, &constant, err));
+        SALTUS_TRY(emit(f, SALTUS_OP_ADD, square, constant, 0, next++, row, err));
+    }
+    if (y < 0.0) {
+        SALTUS_TRY(saltus_constant_row(f, &one, &constant, err));
+        SALTUS_TRY(emit(f, SALTUS_OP_DIV, constant, *row, 0, next++, row, err));
+    }
+    if (f->n_code > first && is_temporary(*row)) { /* the last operation gave the result */
+        *row = TEMPORARY_ROW + free_temporary;
+        f->code[f->n_code - 1].dst = *row;
+    }
+done:
+    return status;
+}
+
 /* The row where e's value stands after the code so far; temporaries from `free_temporary` on may be
  * used. */
 static saltus_status compile(saltus_freezer *f, const saltus_expr *e, int free_temporary, int *row,
@@ -244,6 +309,9 @@ static saltus_status compile(saltus_freezer *f, const saltus_expr *e, int free_t
         SALTUS_TRY(emit(f, (int)e->op, a, b, y, free_temporary, row, err));
         break;
     default:
+        if (is_short_power(f, e)) {
+            return compile_power(f, e, free_temporary, row, err);
+        }
         SALTUS_TRY(compile(f, e->args[0], free_temporary, &a, err));
         if (e->n_args > 1) {
             SALTUS_TRY(compile(f, e->args[1], free_temporary + 1, &b, err));
@@ -258,12 +326,16 @@ done:
 saltus_status saltus_compile(saltus_freezer *f, const saltus_expr *e, saltus_program *out,
                              saltus_error *err)
 {
-    int row = 0;
+    saltus_status status = SALTUS_OK;
+    int row = 0, n_temporaries = f->n_temporaries;
     const size_t first = f->n_code;
-    const saltus_status status = compile(f, e, 0, &row, err);
+    SALTUS_TRY(compile(f, e, 0, &row, err));
+    SALTUS_TRY(saltus_share(f, first, TEMPORARY_ROW, &row, &n_temporaries, err));
+    f->n_temporaries = n_temporaries;
     out->first = (int32_t)first;
     out->n = (int32_t)(f->n_code - first);
     out->result = row;
+done:
     return status;
 }
 
