@@ -37,7 +37,7 @@ static void check_bits(saltus_model *m, const char *name, int fits, int64_t n)
 
 static void models_have_the_bits_of_the_cpu(void **state)
 {
-    static const int model_fits[N_BITS_MODELS] = {ALL, REGISTERS, 0, 0};
+    static const int model_fits[N_BITS_MODELS] = {ALL, REGISTERS, REGISTERS, REGISTERS};
     static const struct {
         int n, fits;
     } copies[] = {
@@ -71,7 +71,7 @@ static void random_networks_have_the_bits_of_the_cpu(void **state)
         saltus_model *m = bits_random((sizes[i] < 0 ? -sizes[i] : sizes[i]), sizes[i] > 0, 5 + i);
         (void)snprintf(name, sizeof name, "%d random reactions",
                        (sizes[i] < 0 ? -sizes[i] : sizes[i]));
-        check_bits(m, name, sizes[i] < 0 ? REGISTERS : 0, 100);
+        check_bits(m, name, sizes[i] <= 64 ? REGISTERS : 0, 100);
         saltus_model_destroy(m);
     }
 }
@@ -158,6 +158,86 @@ static void laws_that_drift_have_registers(void **state)
     const int64_t first = 5482548 - 20;
     assert_int_equal(bits_hash_plan(m, "cuda", &plan, first, 64, times, 2),
                      bits_hash(m, "cpu:generic", "scalar", 1, first, 64, times, 2));
+    saltus_model_destroy(m);
+}
+
+/* Models with events in each form of kernel: few reactions, groups that are alike, laws from
+ * tables. In %s come further events. */
+static const char *const with_events[] = {
+    "species: {A: 'poisson(30)', B: 3, C: 0}\n"
+    "parameters: {k: 'uniform(1, 3)', h: 2.5, last: 0}\nrules: {sum: A + 2*B, part: k*sum/(9 + "
+    "C)}\n"
+    "reactions:\n"
+    "  a: 0 -> A @ 9*k/(1 + (B/8)^h)\n  b: A -> B @ part/(1 + sum)\n"
+    "  c: B -> C @ piecewise(1, time < 1.5, 4)*B/9\n  d: C -> 0 @ k\n"
+    "events:\n"
+    "  feed: {when: sum < 25, set: {A: A + 12, k: \"k*exp(normal(0, 0.1))\"}}\n"
+    "  part: {when: C > 6, delay: 0.2, persistent: false, priority: sum,\n"
+    "    set: {C: \"binomial(C, 0.5)\", last: time}}\n"
+    "  tick: {when: time - last > 0.75, set: {last: time, B: B + 1}}\n"
+    "  moment: {when: time == 2, priority: 3, set: {A: 2*A}}\n%s",
+    "species: {A0: 20, B0: 0, A1: 30, B1: 0, A2: 40, B2: 0, C: 0}\nparameters: {k: 1}\nreactions:\n"
+    "  a0: 0 -> A0 @ 5\n  b0: A0 -> B0 @ 1\n  c0: B0 -> A0 @ 0.5\n  d0: 2 A0 -> B0 @ 0.01\n"
+    "  e0: B0 -> 2 A0 @ 0.1\n  f0: A0 -> 0 @ 0.1\n  g0: B0 -> 0 @ 0.1\n  h0: A0 + B0 -> B0 @ 0.01\n"
+    "  a1: 0 -> A1 @ 5\n  b1: A1 -> B1 @ 1\n  c1: B1 -> A1 @ 0.5\n  d1: 2 A1 -> B1 @ 0.01\n"
+    "  e1: B1 -> 2 A1 @ 0.1\n  f1: A1 -> 0 @ 0.1\n  g1: B1 -> 0 @ 0.1\n  h1: A1 + B1 -> B1 @ 0.01\n"
+    "  a2: 0 -> A2 @ 5\n  b2: A2 -> B2 @ 1\n  c2: B2 -> A2 @ 0.5\n  d2: 2 A2 -> B2 @ 0.01\n"
+    "  e2: B2 -> 2 A2 @ 0.1\n  f2: A2 -> 0 @ 0.1\n  g2: B2 -> 0 @ 0.1\n  h2: A2 + B2 -> B2 @ 0.01\n"
+    "  x: A0 -> C @ k*A0/(1 + A1)\n"
+    "events:\n  cut: {when: A0 + B1 > 45, set: {A0: A0/2, B1: 0, k: k + 1}}\n"
+    "  add: {at: 0.5, delay: 0.8, set: {A2: A2 + C}}\n%s",
+    "species: {A: 20, B: 0, C: 30, D: 0, E: 9}\nreactions:\n"
+    "  a: 0 -> A @ 5\n  b: A -> B @ 1\n  c: B -> C @ 0.5\n  d: 2 A -> B @ 0.01\n"
+    "  e: B -> 2 D @ 0.1\n  f: A + E -> 0 @ 0.1\n  g: B -> E @ 0.1\n  h: A + B -> C @ 0.01\n"
+    "  i: C -> D @ 0.3\n  j: D -> A @ 0.2\n  k: C + D -> E @ 0.01\n  l: 0 -> E @ 4\n"
+    "  m: E -> C @ 0.05\n  n: D -> 0 @ 0.3\n  o: C -> 0 @ 0.2\n  p: 2 E -> C @ 0.02\n"
+    "  q: E -> 0 @ 0.1\n"
+    "events:\n  cut: {when: A + B > 30, set: {A: A/2}}\n"
+    "  add: {at: 0.5, delay: 0.8, set: {D: D + C}}\n%s"};
+
+static void events_have_registers(void **state)
+{
+    char name[40], text[2000];
+    (void)state;
+    need_gpu("cuda");
+    for (size_t i = 0; i < sizeof with_events / sizeof *with_events; ++i) {
+        (void)snprintf(text, sizeof text, with_events[i], "");
+        saltus_model *m = bits_parse(text);
+        (void)snprintf(name, sizeof name, "events %d", (int)i);
+        check_bits(m, name, REGISTERS, 100);
+        check_that_none_runs_again(m, name, "direct", "registers", 100);
+        for (int g = 1; g < N_BITS_GENERATORS; ++g) {
+            if (strcmp(bits_generators[g], "mt19937") != 0) {
+                const saltus_plan_options plan =
+                    bits_plan("direct", bits_generators[g], "registers", 0);
+                const uint64_t expected = bits_hash_rng(m, bits_generators[g], "cpu:generic",
+                                                        "scalar", 1, 3, 40, grid, N_GRID);
+                assert_int_equal(bits_hash_plan(m, "cuda", &plan, 3, 40, grid, N_GRID), expected);
+            }
+        }
+        saltus_model_destroy(m);
+    }
+    /* more than there is room for, and what the text of a kernel cannot say */
+    size_t at = 0;
+    char *more = text;
+    for (int i = 0; i < 33; ++i) {
+        at += (size_t)snprintf(more + at, sizeof text - at, "  e%d: {at: 1, set: {A: 1}}\n", i);
+    }
+    static const char one[] = "species: {A: 9}\nparameters: {k: 1}\nreactions:\n  a: A -> 0 @ %s\n"
+                              "events:\n%s";
+    char whole[2400];
+    (void)snprintf(whole, sizeof whole, one, "1", more);
+    saltus_model *m = bits_parse(whole);
+    check_bits(m, "33 events", 0, 40);
+    saltus_model_destroy(m);
+    (void)snprintf(whole, sizeof whole, one, "piecewise(1, time < A/4, 2)",
+                   "  e: {at: 1, set: {A: 20}}\n");
+    m = bits_parse(whole);
+    check_bits(m, "a switch that follows counts", 0, 40);
+    saltus_model_destroy(m);
+    (void)snprintf(whole, sizeof whole, one, "1 + sin(time)/2", "  e: {at: 1, set: {A: 20}}\n");
+    m = bits_parse(whole);
+    check_bits(m, "drifts and events", 0, 40);
     saltus_model_destroy(m);
 }
 
@@ -567,7 +647,7 @@ static void what_does_not_fit_runs_on_the_cpu(void **state)
     saltus_model *m = bits_parse("species: {A: 0, B: 0}\nreactions: {r: 0 -> A @ 100}\n"
                                  "events:\n  e: {when: sin(3.14159*A/2) > 0.5, delay: 2, "
                                  "set: {B: B + 1}}\n");
-    check_bits(m, "many pending events", 0, 40);
+    check_bits(m, "many pending events", REGISTERS, 40);
     saltus_model_destroy(m);
 }
 
@@ -760,6 +840,7 @@ int main(void)
         cmocka_unit_test(recorded_rules_have_the_bits_of_the_cpu),
         cmocka_unit_test(laws_that_drift_have_the_bits_of_the_cpu),
         cmocka_unit_test(laws_that_drift_have_registers),
+        cmocka_unit_test(events_have_registers),
         cmocka_unit_test(rates_that_bend_have_the_bits_of_the_cpu),
         cmocka_unit_test(mean_fields_have_the_bits_of_the_cpu),
         cmocka_unit_test(large_mean_fields_are_the_cpus),

@@ -214,6 +214,12 @@ SALTUS_OUTLINE double saltus_apply(int op, double a, double b, double c)
 }
 #endif
 
+/* Operations of programs that are run, as SALTUS_OP_LIST has them. Kernels that are written for a
+ * model have no others, because their compilation takes its time. */
+#ifndef SALTUS_RUN_LIST
+#define SALTUS_RUN_LIST SALTUS_OP_LIST
+#endif
+
 /**
  * Run one program on the rows v[row][lane]. Both branches of a piecewise are computed and one is
  * chosen, so an invalid operation in the other does no harm.
@@ -241,7 +247,7 @@ SALTUS_OUTLINE void saltus_program_run(const saltus_instruction *code, saltus_pr
         y = SALTUS_DO_##name(a, b, c); \
         break;
             /* some operations only copy: NOLINTNEXTLINE(bugprone-branch-clone) */
-            SALTUS_OP_LIST(SALTUS_CASE)
+            SALTUS_RUN_LIST(SALTUS_CASE)
 #undef SALTUS_CASE
         case SALTUS_OP_SELECT:
             y = SALTUS_DO_SELECT(a, b, c);

@@ -48,6 +48,15 @@
 #if SALTUS_DRIFTS
 #include "kernel/ssa/drift_driver.h"
 #endif
+/* 1: there are events, clocks or values that are drawn, and the hooks of event_driver.h. */
+#ifndef SALTUS_HAPPENINGS
+#define SALTUS_HAPPENINGS 0
+#endif
+#if SALTUS_HAPPENINGS
+#include "kernel/ssa/event_driver.h"
+#endif
+/* 1: there may be event numbers at which nothing fires. */
+#define SALTUS_VOIDS (SALTUS_DRIFTS || SALTUS_HAPPENINGS)
 
 #if SALTUS_DEVICE
 /* How far a worker's trajectory is. */
@@ -58,7 +67,7 @@ typedef struct saltus_course {
     saltus_samples to;
     int bad;
     uint64_t trajectory, block;
-    uint64_t voids; /* event numbers at which nothing fired, where laws drift */
+    uint64_t voids; /* event numbers at which nothing fired */
     double t;
 } saltus_course;
 
@@ -83,7 +92,7 @@ SALTUS_FN int saltus_pass_sample(saltus_worker_state *s, const saltus_launch *a,
 #endif
     saltus_state_record(s, a, c->stop, &c->to);
     if (++c->sample == (uint32_t)a->n_times) {
-        saltus_course_end(a, c, event - (SALTUS_DRIFTS ? c->voids : 0));
+        saltus_course_end(a, c, event - (SALTUS_VOIDS ? c->voids : 0));
         c->bad = 1; /* nothing else of this event counts */
         return 0;
     }
@@ -107,8 +116,10 @@ SALTUS_FN void saltus_course_load(saltus_course *c, saltus_worker_state *s, salt
     saltus_state_load(s, a, slot);
     saltus_stream_load(stream, a->stream + slot);
     saltus_state_use(s, a, c->job >= 0 ? saltus_numbers_of(a, c->job) : a->points);
-#if SALTUS_DRIFTS
+#if SALTUS_VOIDS
     c->voids = p->event - p->fired;
+#endif
+#if SALTUS_DRIFTS
     saltus_drifts_load(s, p);
 #else
     if (c->job >= 0) {
@@ -125,6 +136,11 @@ SALTUS_FN int saltus_course_start(saltus_course *c, saltus_worker_state *s, salt
     if (next >= (uint64_t)a->n_jobs) {
         return 0;
     }
+#if SALTUS_HAPPENINGS
+    c->bad = saltus_events_happen(a, slot, (int64_t)next, SALTUS_HAPPENING_START, 0.0);
+#else
+    c->bad = 0;
+#endif
     c->job = (int32_t)next;
     c->trajectory = a->trajectories[c->job];
     c->block = 0;
@@ -133,27 +149,27 @@ SALTUS_FN int saltus_course_start(saltus_course *c, saltus_worker_state *s, salt
     c->stop = a->times[0];
     c->to = saltus_samples_of(a, c->job, 0);
     const double *point = saltus_numbers_of(a, c->job);
+    c->voids = 0;
     saltus_state_use(s, a, point);
+#if SALTUS_HAPPENINGS
+    saltus_state_load(s, a, slot);
+#else
     saltus_state_start(s, a, point);
+#endif
     saltus_stream_start(stream, a->stream + slot, a->seed, c->trajectory, a->jumps);
 #if SALTUS_DRIFTS
-    c->voids = 0;
-    c->bad = 0;
     saltus_drifts_start(s);
 #else
-    c->bad = saltus_state_refresh(s, a);
+    c->bad |= saltus_state_refresh(s, a);
 #endif
     return 1;
 }
 
-/* Leave everything for the next launch. */
-SALTUS_FN void saltus_course_save(saltus_course *c, saltus_worker_state *s,
-                                  const saltus_stream *stream, const saltus_launch *a, int64_t slot)
+/* Write everything to memory; 1: counts are no longer exact. */
+SALTUS_FN int saltus_course_put(const saltus_course *c, saltus_worker_state *s,
+                                const saltus_stream *stream, const saltus_launch *a, int64_t slot)
 {
-    if (saltus_state_save(s, a, slot) && c->job >= 0) { /* no longer exact */
-        c->bad = 1;
-        saltus_course_end(a, c, 0);
-    }
+    const int beyond = saltus_state_save(s, a, slot);
     saltus_stream_save(stream);
     if (SALTUS_WORKER_WRITES) {
         saltus_trajectory *p = a->states + slot;
@@ -161,13 +177,54 @@ SALTUS_FN void saltus_course_save(saltus_course *c, saltus_worker_state *s,
         p->sample = c->sample;
         p->trajectory = c->trajectory;
         p->event = 2 * c->block;
+#if SALTUS_VOIDS
+        p->fired = p->event - c->voids;
+#endif
+#if SALTUS_HAPPENINGS
+        p->after = p->after && p->t == c->t; /* unless a reaction has fired since */
+#endif
         p->t = c->t;
 #if SALTUS_DRIFTS
-        p->fired = p->event - c->voids;
         saltus_drifts_save(s, p);
 #endif
+    }
+    return beyond;
+}
+
+/* Leave everything for the next launch. */
+SALTUS_FN void saltus_course_save(saltus_course *c, saltus_worker_state *s,
+                                  const saltus_stream *stream, const saltus_launch *a, int64_t slot)
+{
+    if (saltus_course_put(c, s, stream, a, slot) && c->job >= 0) {
+        c->bad = 1;
+        saltus_course_end(a, c, 0);
+        if (SALTUS_WORKER_WRITES) {
+            a->jobs[slot] = c->job;
+        }
+    }
+    if (SALTUS_WORKER_WRITES) {
         saltus_slot_leave(a, slot, c->job);
     }
+}
+
+#if SALTUS_HAPPENINGS
+/* Let something happen at time t. All that the trajectory has goes to memory and comes back, so
+ * that the function that is called there costs the others no registers. */
+SALTUS_FN void saltus_course_happens(saltus_course *c, saltus_worker_state *s,
+                                     saltus_stream *stream, const saltus_launch *a, int64_t slot,
+                                     saltus_happening what, double t)
+{
+    int bad = saltus_course_put(c, s, stream, a, slot);
+    bad |= saltus_events_happen(a, slot, c->job, what, t);
+    saltus_course_load(c, s, stream, a, slot);
+    c->bad |= bad;
+}
+#endif
+
+/* Whether the next sample is of the present state, up to time `end`, or before it. */
+SALTUS_FN int saltus_course_stands(const saltus_course *c, double end, int before)
+{
+    return !(end < c->stop) && !(before && end == c->stop);
 }
 
 /** Anything unusual ends the trajectory with a failure, whatever its name: it is rerun on the CPU,
@@ -213,18 +270,40 @@ SALTUS_KERNEL(saltus_by_worker, saltus_launch, a)
             const int is_candidate = t_next < s.end;
             t_next = is_candidate ? t_next : s.end;
 #endif
+#if SALTUS_HAPPENINGS
+            const int is_special = saltus_events_come_first(&s, t_next);
+            const int ends_before = is_special && !s.strict;
+            t_next = is_special ? s.special : t_next;
+#else
+            const int ends_before = 0;
+#endif
 #if SALTUS_TOGETHER
-            int stands = !(t_next < c.stop);
+            int stands = saltus_course_stands(&c, t_next, ends_before);
             while (saltus_write_counts(&s, &a, stands, c.to.counts)) {
                 if (stands) { /* the other draws stay for the next events */
-                    stands = saltus_pass_sample(&s, &a, event, &c) && !(t_next < c.stop);
+                    stands = saltus_pass_sample(&s, &a, event, &c) &&
+                             saltus_course_stands(&c, t_next, ends_before);
                 }
             }
 #else
-            while (!(t_next < c.stop) && saltus_pass_sample(&s, &a, event, &c)) {
+            while (saltus_course_stands(&c, t_next, ends_before) &&
+                   saltus_pass_sample(&s, &a, event, &c)) {
             }
 #endif
-#if SALTUS_DRIFTS
+#if SALTUS_HAPPENINGS
+            int happens = is_special;
+            if (!is_special) {
+                c.bad |= saltus_state_fire(&s, total, saltus_worker_choice(&draws, h), &a,
+                                           c.trajectory, c.block, h);
+                happens = SALTUS_WATCHES && saltus_state_turns(&s, c.t == t_next);
+            }
+            c.voids += (uint64_t)is_special;
+            if (SALTUS_RARE(happens) && !c.bad) {
+                saltus_course_happens(&c, &s, &stream, &a, slot,
+                                      is_special ? SALTUS_HAPPENING_SPECIAL : SALTUS_HAPPENING_TURN,
+                                      t_next);
+            }
+#elif SALTUS_DRIFTS
             c.bad |= saltus_drifts_pass(&s, total, saltus_worker_choice(&draws, h), &a,
                                         c.trajectory, c.block, h, t_next, is_candidate, &c.voids);
 #else

@@ -108,6 +108,41 @@ SALTUS_FN void saltus_samples_next(saltus_samples *to)
     to->observables += SALTUS_OBSERVABLES;
 }
 
+/* There is no memory to add: the trajectory is rerun on the CPU, where there is. */
+SALTUS_OUTLINE int saltus_launch_make_room(saltus_trajectory *p)
+{
+    (void)p;
+    return 0;
+}
+
+/* Set what a slot's trajectory has of the launch: its point, and addresses in global memory. */
+SALTUS_FN void saltus_launch_open(const saltus_launch *a, saltus_trajectory *p, int64_t slot,
+                                  int64_t job)
+{
+    p->n = a->tables;
+    p->columns = &a->columns;
+    p->point = job >= 0 ? saltus_numbers_of(a, job) : a->points;
+    p->at = a->at;
+    p->seed = a->seed;
+    p->x = a->x + slot;
+    p->v = a->v + slot;
+    p->on = a->on + slot;
+    p->rounded = a->rounded + slot;
+    p->pending = a->pending + slot;
+    p->pending_values = a->pending_values + slot;
+    p->pending_capacity = a->pending_capacity;
+    p->make_room = saltus_launch_make_room;
+}
+
+/* Set the rows that belong to the trajectory's point. */
+SALTUS_FN void saltus_launch_constants(const saltus_launch *a, saltus_trajectory *p)
+{
+    p->v[SALTUS_AT(a->tables->row_one)] = 1.0;
+    for (int i = 0; i < a->tables->n_constants; ++i) {
+        p->v[SALTUS_AT(a->tables->row_constants + i)] = p->point[a->at.constants + i];
+    }
+}
+
 /* The slot of a thread's state, or -1 if the thread has nothing to do. */
 SALTUS_FN int64_t saltus_slot(const saltus_launch *a, int64_t thread)
 {

@@ -24,13 +24,6 @@
 #include "kernel/ssa/direct_tree.h"
 #include "kernel/ssa/launch.h"
 
-/* There is no memory to add: the trajectory is rerun on the CPU, where there is. */
-SALTUS_OUTLINE int saltus_global_make_workspace(saltus_trajectory *p)
-{
-    (void)p;
-    return 0;
-}
-
 /** Doubles of shared memory that a thread takes, for a model without events and clocks. */
 SALTUS_FN int64_t saltus_tree_workspace(const saltus_tables *n, int rng)
 {
@@ -40,15 +33,6 @@ SALTUS_FN int64_t saltus_tree_workspace(const saltus_tables *n, int rng)
 }
 
 #if SALTUS_DEVICE
-/* Set the rows that belong to the trajectory's point. */
-SALTUS_FN void saltus_tree_constants(saltus_trajectory *p, const saltus_launch *a)
-{
-    p->v[SALTUS_AT(a->tables->row_one)] = 1.0;
-    for (int i = 0; i < a->tables->n_constants; ++i) {
-        p->v[SALTUS_AT(a->tables->row_constants + i)] = p->point[a->at.constants + i];
-    }
-}
-
 /* A thread's trajectory. */
 typedef struct saltus_tree_thread {
     saltus_trajectory trajectory;
@@ -92,7 +76,7 @@ SALTUS_FN void saltus_tree_place(saltus_tree_thread *w, const saltus_launch *a, 
     for (int i = 0; i < saltus_stream_words(SALTUS_RNG); ++i) {
         w->direct.stream[SALTUS_AT(i)] = a->stream[slot + i * SALTUS_STRIDE];
     }
-    saltus_tree_constants(&w->trajectory, a);
+    saltus_launch_constants(a, &w->trajectory);
 }
 
 SALTUS_FN void saltus_tree_keep(const saltus_tree_thread *w, const saltus_launch *a, int64_t slot)
@@ -107,10 +91,6 @@ SALTUS_FN void saltus_tree_keep(const saltus_tree_thread *w, const saltus_launch
 #else
 SALTUS_FN void saltus_tree_place(saltus_tree_thread *w, const saltus_launch *a, int64_t slot)
 {
-    saltus_trajectory *p = &w->trajectory;
-    p->x = a->x + slot;
-    p->pending = a->pending + slot;
-    p->pending_values = a->pending_values + slot;
     w->direct.stream = a->stream + slot;
 #define SALTUS_PLACE(type, part, name, n) w->part.name = a->name + slot;
     SALTUS_TRAJECTORY_ARRAYS(SALTUS_PLACE)
@@ -135,7 +115,7 @@ SALTUS_FN void saltus_tree_begin(const saltus_launch *a, saltus_tree_thread *w, 
     saltus_trajectory *p = &w->trajectory;
     saltus_stream s;
     p->point = saltus_numbers_of(a, job);
-    saltus_tree_constants(p, a);
+    saltus_launch_constants(a, p);
     (void)saltus_trajectory_start(p, a->trajectories[job]);
     saltus_stream_start(&s, w->direct.stream, p->seed, p->trajectory, a->jumps);
 }
@@ -153,13 +133,7 @@ SALTUS_FN void saltus_global_thread(const saltus_launch *a, saltus_phase phase)
     uint64_t left = a->slice;
     int stopped = 0;
     w.trajectory = a->states[slot];
-    p->n = a->tables;
-    p->columns = &a->columns;
-    p->point = job >= 0 ? saltus_numbers_of(a, job) : a->points;
-    p->at = a->at;
-    p->seed = a->seed;
-    p->pending_capacity = a->pending_capacity;
-    p->make_room = saltus_global_make_workspace;
+    saltus_launch_open(a, p, slot, job);
     w.leap.tau = a->tau;
     saltus_tree_place(&w, a, slot);
     while (left > 0 && !stopped) {

@@ -30,11 +30,8 @@ const char *saltus_registers_against(const saltus_tables *t)
     if (t->n_species > MAX_SPECIES) {
         return "it has more than 64 species";
     }
-    if (t->n_triggers > 0 || t->n_flags > 0) {
-        return "it has events or rates that switch in time";
-    }
-    if (t->n_starts > 0) {
-        return "its initial values are drawn";
+    if (saltus_registers_has_events(t) && saltus_events_against(t)) {
+        return saltus_events_against(t);
     }
     if (t->n_thinned > 0 && t->n_reactions > MAX_DRIFTING) {
         return "it has rates that drift with time, and more than 16 reactions";
@@ -114,6 +111,9 @@ void saltus_put_row(const saltus_writer *w, int row)
     const saltus_point at = saltus_point_of(t);
     if (row < t->row_variables) {
         fprintf(w->out, w->is_table ? "(double)s->x[%d * SALTUS_BLOCK]" : "SALTUS_X(%d)", row);
+    } else if (!w->is_table && row < t->row_rules && saltus_registers_has_events(t)) {
+        fprintf(w->out, row < t->row_flags ? "s->y%d" : "s->f%d",
+                row < t->row_flags ? row - t->row_variables : row - t->row_flags);
     } else if (row < t->row_flags) { /* no event changes it */
         put_of_point(w, at.variables + row - t->row_variables,
                      t->initial_variables[row - t->row_variables]);
@@ -323,9 +323,15 @@ static void put_start(const saltus_writer *w)
 {
     const saltus_tables *t = w->t;
     const bool is_flat = saltus_registers_form(t) == SALTUS_FLAT;
-    static const char start[] = "        *x = from[i];\n",
-                      load[] = "        *x = v[SALTUS_AT(i)];\n",
-                      save[] = "        v[SALTUS_AT(i)] = *x;\n        beyond |= *x > 0x1p51;\n";
+    const bool has_events = saltus_registers_has_events(t); /* then memory has whole numbers */
+    static const char start[] = "        *x = from[i];\n";
+    const char *type = has_events ? "int64_t" : "double", *array = has_events ? "x" : "v",
+               *load = has_events ? "        *x = (double)v[SALTUS_AT(i)];\n"
+                                  : "        *x = v[SALTUS_AT(i)];\n",
+               *save = has_events ? "        v[SALTUS_AT(i)] = (int64_t)*x;\n"
+                                    "        beyond |= *x > 0x1p51;\n"
+                                  : "        v[SALTUS_AT(i)] = *x;\n"
+                                    "        beyond |= *x > 0x1p51;\n";
     char loop[200];
     (void)snprintf(loop, sizeof loop,
                    "    SALTUS_LOOP\n    for (int i = 0; i < %d; ++i) {\n"
@@ -343,7 +349,11 @@ static void put_start(const saltus_writer *w)
     fprintf(w->out,
             "}\nSALTUS_FN void saltus_state_load(saltus_worker_state *s, const saltus_launch *a,\n"
             "                                       int64_t slot)\n"
-            "{\n    const double *v = a->v + slot;\n");
+            "{\n    const %s *v = a->%s + slot;\n",
+            type, array);
+    if (has_events) {
+        saltus_put_event_load(w);
+    }
     if (is_flat) {
         put_each(w, load);
     } else {
@@ -352,7 +362,8 @@ static void put_start(const saltus_writer *w)
     fprintf(w->out,
             "}\nSALTUS_FN int saltus_state_save(saltus_worker_state *s, const saltus_launch *a,\n"
             "                                      int64_t slot)\n"
-            "{\n    double *v = a->v + slot;\n    int beyond = 0;\n");
+            "{\n    %s *v = a->%s + slot;\n    int beyond = 0;\n",
+            type, array);
     if (is_flat) {
         put_each(w, save);
     } else {
@@ -433,18 +444,25 @@ saltus_status saltus_registers_text(const saltus_tables *tables, const saltus_co
     *text = NULL;
     w.out = open_memstream(text, &size);
     SALTUS_NEED(w.out);
+    const bool has_events = saltus_registers_has_events(tables);
     if (tables->n_thinned > 0) {
         saltus_put_drift_head(&w);
+    }
+    if (has_events) {
+        saltus_put_event_head(&w);
     }
     fprintf(w.out,
             "#include \"kernel/ssa/direct_tree.h\"\n#include \"kernel/ssa/launch.h\"\n"
             "#define SALTUS_BLOCK %d\n#define SALTUS_EACH_EVENT %s\n",
             block,
-            tables->n_thinned > 0 || form == SALTUS_UNIFORM ? "SALTUS_ONE_BY_ONE"
-                                                            : "SALTUS_UNROLL");
+            tables->n_thinned > 0 || has_events || form == SALTUS_UNIFORM ? "SALTUS_ONE_BY_ONE"
+                                                                          : "SALTUS_UNROLL");
     put_rates(&w);
     put_state[form](&w);
     put_functions(&w);
+    if (has_events) {
+        saltus_put_turns(&w);
+    }
     put_use(&w);
     put_start(&w);
     put_rest[form](&w);

@@ -23,6 +23,9 @@ void saltus_put_flat_state(const saltus_writer *w)
     if (t->n_thinned > 0) {
         saltus_put_drift_state(w);
     }
+    if (saltus_registers_has_events(t)) {
+        saltus_put_event_state(w);
+    }
     fprintf(w->out, "} saltus_worker_state;\n#define SALTUS_K(i) s->k##i\n"
                     "#define SALTUS_X(i) SALTUS_X_(i)\n#define SALTUS_X_(i) s->x##i\n"
                     "SALTUS_FN void saltus_state_open(saltus_worker_state *s, const saltus_launch "

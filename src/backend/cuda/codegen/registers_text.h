@@ -80,6 +80,14 @@ void saltus_put_drift_head(const saltus_writer *w);
 void saltus_put_drift_state(const saltus_writer *w);
 void saltus_put_drifts(const saltus_writer *w);
 void saltus_put_take(const saltus_writer *w);
+/** Of events, clocks and values that are drawn, in kernels of any form: why a model's do not fit,
+ * or NULL; what comes first; their part of the state; how it is read between events; whether
+ * triggers turn. */
+const char *saltus_events_against(const saltus_tables *t);
+void saltus_put_event_head(const saltus_writer *w);
+void saltus_put_event_state(const saltus_writer *w);
+void saltus_put_event_load(const saltus_writer *w);
+void saltus_put_turns(const saltus_writer *w);
 void saltus_put_grouped_state(const saltus_writer *w);
 void saltus_put_grouped(const saltus_writer *w);
 void saltus_put_uniform_state(const saltus_writer *w);

@@ -138,6 +138,9 @@ void saltus_put_uniform_state(const saltus_writer *w)
             fprintf(w->out, "    double e%d_%d;\n", g, j);
         }
     }
+    if (saltus_registers_has_events(t)) {
+        saltus_put_event_state(w);
+    }
     fprintf(w->out,
             "} saltus_worker_state;\n#define SALTUS_X(i) s->x[(i)*SALTUS_BLOCK]\n"
             "#define SALTUS_K(i) SALTUS_X(%d + (i))\n"

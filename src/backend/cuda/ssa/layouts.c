@@ -135,6 +135,7 @@ static saltus_status make_registers(saltus_ssa_layout *out, const saltus_tables 
     const int64_t each = saltus_registers_thread_bytes(tables, out->needs.varies),
                   fixed = saltus_registers_table_bytes(tables);
     out->state = SALTUS_STATE_REGISTERS;
+    out->has_arrays = saltus_registers_has_events(tables);
     if (each > 0) {
         out->block = block ? block : best_block(limits, fixed, each);
         SALTUS_TRY(check_block("registers", out->block, fixed, each, limits, err));
@@ -165,7 +166,8 @@ done:
 static saltus_status make_any(saltus_ssa_layout *out, const saltus_tables *tables,
                               const saltus_limits *limits, int block, saltus_error *err)
 {
-    (void)out, (void)tables, (void)limits, (void)block, (void)err;
+    (void)tables, (void)limits, (void)block, (void)err;
+    out->has_arrays = true;
     return SALTUS_OK;
 }
 
@@ -187,9 +189,8 @@ static saltus_status make_shared(saltus_ssa_layout *out, const saltus_tables *ta
 static saltus_status make_global(saltus_ssa_layout *out, const saltus_tables *tables,
                                  const saltus_limits *limits, int block, saltus_error *err)
 {
-    return tables->n_rates > 0 || saltus_packing_against(tables, false)
-               ? SALTUS_OK
-               : make_table(out, false, tables, limits, block, err);
+    out->has_arrays = tables->n_rates > 0 || saltus_packing_against(tables, false);
+    return out->has_arrays ? SALTUS_OK : make_table(out, false, tables, limits, block, err);
 }
 
 static const char *registers_against(const saltus_tables *t, saltus_needs needs,

@@ -36,6 +36,8 @@ typedef struct saltus_ssa_layout {
     int64_t workspace_doubles; /**< of a block's workspace; 0: it has none */
     bool workspace_is_shared;  /**< it is in shared memory */
     bool tables_are_shared;
+    bool has_arrays;      /**< trajectories have all that trajectory.h needs in global memory: those
+                               of the tree, but in shared memory, and those in registers with events */
     bool has_phases;      /**< leaps and exact steps have kernels of their own */
     size_t shared_bytes;  /**< that a launch gives each block */
     saltus_packed packed; /**< bytes > 0: its tables are the host's */

@@ -141,7 +141,7 @@ static void move_counts(const resting *r, direction to, int64_t slot)
     const bool is_warp = r->c->layout.state == SALTUS_STATE_WARP;
     for (int s = 0; s < n; ++s) {
         const int64_t at = is_warp ? slot * n + s : slot + s * r->stride;
-        switch (r->c->layout.state) {
+        switch (r->c->layout.has_arrays ? SALTUS_STATE_TREE : r->c->layout.state) {
         case SALTUS_STATE_REGISTERS:
             p->x[s] = to == TO_ENGINE ? (int64_t)r->at.v[at] : p->x[s];
             r->at.v[at] = (double)p->x[s];
@@ -188,7 +188,7 @@ static void move_all(const resting *r, direction to, int64_t slot)
     const saltus_gpu_worker *c = r->c;
     uint32_t *const words = c->scalar->direct.stream;
     move_counts(r, to, slot);
-    if (c->layout.state == SALTUS_STATE_TREE && !c->layout.workspace_is_shared) {
+    if (c->layout.has_arrays) {
         move_arrays(r, to, slot);
     }
     MOVE(words, stream, saltus_stream_words(c->task->generator->rng))
@@ -204,7 +204,7 @@ static bool take_slot(const resting *r, int64_t slot)
     saltus_trajectory *p = &r->c->scalar->trajectory, s = *p;
     const saltus_tables *n = p->n;
     memcpy(&s, state_of(r, slot), state_bytes);
-    const bool has_all = r->c->layout.state == SALTUS_STATE_TREE;
+    const bool has_all = r->c->layout.state == SALTUS_STATE_TREE || r->c->layout.has_arrays;
     p->trajectory = s.trajectory;
     p->event = s.event;
     p->fired = has_all || n->n_thinned > 0 ? s.fired : s.event; /* no event was void */
@@ -373,7 +373,8 @@ static bool fits(const saltus_gpu_worker *c)
     }
     return do_counts && p->n_pending <= c->launch.pending_capacity &&
            (state == SALTUS_STATE_TREE ||
-            (p->event % 2 == 0 && (p->event == p->fired || p->n->n_thinned > 0)));
+            (p->event % 2 == 0 &&
+             (p->event == p->fired || p->n->n_thinned > 0 || c->layout.has_arrays)));
 }
 
 /* Let job j go on in slot j. Returns false for one that the layout cannot carry. */

@@ -57,6 +57,9 @@ size_t saltus_gpu_worker_place_threads(saltus_launch *a, const saltus_gpu_worker
                     (size_t)saltus_stream_words(c->task->generator->rng));
     switch (c->layout.state) {
     case SALTUS_STATE_REGISTERS:
+        if (c->layout.has_arrays) {
+            break;
+        }
         CUT(v, threads * (size_t)t->n_species);
         *state_bytes = at;
         return at;
@@ -74,7 +77,7 @@ size_t saltus_gpu_worker_place_threads(saltus_launch *a, const saltus_gpu_worker
     }
     CUT(x, threads * (size_t)t->n_species);
     *state_bytes = at;
-    if (c->layout.workspace_is_shared) {
+    if (!c->layout.has_arrays) {
         return at;
     }
     SALTUS_TRAJECTORY_ARRAYS(CUT_STATE)
@@ -82,6 +85,9 @@ size_t saltus_gpu_worker_place_threads(saltus_launch *a, const saltus_gpu_worker
     CUT(pending_values, threads * pending * (size_t)t->largest_event);
     a->pending_capacity = (int32_t)pending;
     *state_bytes = at;
+    if (c->layout.state == SALTUS_STATE_REGISTERS) {
+        return at;
+    }
     SALTUS_TRAJECTORY_ARRAYS(CUT_REST)
     if (saltus_method_of(c->layout.needs.method)->leaps) {
         SALTUS_LEAP_ARRAYS(CUT_OF_THREADS)

@@ -1,0 +1,117 @@
+/* Kernels in registers for models with events, clocks and values that are drawn: what
+ * kernel/ssa/event_driver.h asks for. Variables and flags are in registers, too. */
+#include "backend/cuda/codegen/registers_text.h"
+
+#include "kernel/base/ops.h"
+#include "model/network/network.h"
+
+enum { MOST_TRIGGERS = 32, MOST_VALUES = 32 };
+
+bool saltus_registers_has_events(const saltus_tables *t)
+{
+    return t->n_triggers > 0 || t->n_flags > 0 || t->n_starts > 0;
+}
+
+/* What a search for counts looks at, and whether it found some. */
+typedef struct search {
+    const saltus_tables *t;
+    bool found;
+} search;
+
+static void note(void *user, int row)
+{
+    search *s = user;
+    s->found |= row < s->t->row_variables ||
+                (row >= s->t->row_rules && row < s->t->row_rules + s->t->n_rules);
+}
+
+const char *saltus_events_against(const saltus_tables *t)
+{
+    if (t->n_thinned > 0) {
+        return "it has rates that drift with time beside events or values that are drawn";
+    }
+    if (t->n_triggers > MOST_TRIGGERS) {
+        return "it has more than 32 events";
+    }
+    if (t->n_variables + t->n_flags > MOST_VALUES) {
+        return "it has more than 32 variables and switches";
+    }
+    for (int i = 0; i < t->n_flags; ++i) {
+        search s = {t, t->clocks[i].kind != SALTUS_CLOCK_STEPS};
+        saltus_program_reads(t, t->clocks[i].when, note, &s);
+        if (s.found) {
+            return "it has rates that switch at times which depend on counts or rules";
+        }
+    }
+    return NULL;
+}
+
+/* Write which operations programs have; those that are written as text need none. */
+static void put_run_list(const saltus_writer *w)
+{
+    bool is_needed[SALTUS_N_OPS] = {[SALTUS_OP_ADD] = true};
+    for (int i = 0; i < w->t->n_code; ++i) {
+        if (w->t->code[i].op < SALTUS_N_OPS) {
+            is_needed[w->t->code[i].op] = true;
+        }
+    }
+    fprintf(w->out, "#define SALTUS_RUN_LIST(X)");
+    for (int op = 0; op < SALTUS_N_OPS; ++op) {
+        if (is_needed[op]) {
+            fprintf(w->out, " X(%s, \"\", 0)", saltus_op_name(op));
+        }
+    }
+    fprintf(w->out, "\n");
+}
+
+void saltus_put_event_head(const saltus_writer *w)
+{
+    fprintf(w->out, "#define SALTUS_HAPPENINGS 1\n#define SALTUS_WATCHES %d\n%s",
+            w->t->watches_state ? 1 : 0, w->t->n_variates > 0 ? "" : "#define SALTUS_VARIATES 0\n");
+    put_run_list(w);
+}
+
+void saltus_put_event_state(const saltus_writer *w)
+{
+    const saltus_tables *t = w->t;
+    fprintf(w->out, "    double special;\n    int strict;\n    uint32_t on;\n");
+    for (int i = 0; i < t->n_variables; ++i) {
+        fprintf(w->out, "    double y%d;\n", i);
+    }
+    for (int i = 0; i < t->n_flags; ++i) {
+        fprintf(w->out, "    double f%d;\n", i);
+    }
+}
+
+void saltus_put_event_load(const saltus_writer *w)
+{
+    const saltus_tables *t = w->t;
+    fprintf(w->out, "    s->special = a->states[slot].special;\n"
+                    "    s->strict = a->states[slot].special_strict;\n    s->on = 0;\n");
+    for (int i = 0; i < t->n_variables; ++i) {
+        fprintf(w->out, "    s->y%d = a->v[slot + SALTUS_AT(%d)];\n", i, t->row_variables + i);
+    }
+    for (int i = 0; i < t->n_flags; ++i) {
+        fprintf(w->out, "    s->f%d = a->v[slot + SALTUS_AT(%d)];\n", i, t->row_flags + i);
+    }
+    for (int i = 0; i < t->n_triggers && t->watches_state; ++i) {
+        fprintf(w->out, "    s->on |= (uint32_t)(a->on[slot + SALTUS_AT(%d)] != 0) << %d;\n", i, i);
+    }
+}
+
+void saltus_put_turns(const saltus_writer *w)
+{
+    const saltus_tables *t = w->t;
+    for (int i = 0; i < t->n_triggers && t->watches_state; ++i) {
+        saltus_put_program(w, "saltus_trigger", i, t->triggers[i].trigger);
+    }
+    fprintf(w->out, "SALTUS_FN int saltus_state_turns(const saltus_worker_state *s, int stood)\n{\n"
+                    "    uint32_t on = 0;\n    (void)stood;\n");
+    for (int i = 0; i < t->n_triggers && t->watches_state; ++i) {
+        fprintf(w->out,
+                "    {\n        const double value = saltus_trigger%d(s);\n"
+                "        on |= (uint32_t)(value != 0.0 && value == value) << %d;\n    }\n",
+                i, i);
+    }
+    fprintf(w->out, "    return on != s->on%s;\n}\n", t->n_flags > 0 ? " || stood" : "");
+}
