@@ -241,6 +241,38 @@ static void events_have_registers(void **state)
     saltus_model_destroy(m);
 }
 
+/* Laws that do the same to other numbers: of two, three and more, one or two of which an event
+ * changes; in two groups; with variables that events set. */
+static const char *const alike[] = {
+    "species: {U: 20, V: 10}\nreactions:\n"
+    "  a: 0 -> U @ 50*15^2.3/(15^2.3 + V^2.3)\n  b: U -> 0 @ 1\n"
+    "  c: 0 -> V @ 40*12^2.3/(12^2.3 + U^2.3)\n  d: V -> 0 @ 1\n",
+    "species: {M0: 0, M1: 0, M2: 0, P0: 0, P1: 20, P2: 9}\nparameters: {k: 20, n: "
+    "2.1}\nreactions:\n"
+    "  a0: 0 -> M0 @ k/(1 + (P2/9)^n)\n  a1: 0 -> M1 @ k/(1 + (P0/9)^n)\n"
+    "  a2: 0 -> M2 @ k/(1 + (P1/8)^n)\n  b0: M0 -> 0 @ 1\n  b1: M1 -> 0 @ 1\n  b2: M2 -> 0 @ 1\n"
+    "  c0: M0 -> M0 + P0 @ 2\n  c1: M1 -> M1 + P1 @ 2\n  c2: M2 -> M2 + P2 @ 2\n"
+    "  d0: P0 -> 0 @ 1\n  d1: P1 -> 0 @ 1\n  d2: P2 -> 0 @ 1\n  e: P0 -> P1 @ 0.3\n",
+    "species: {A: 20, B: 10, C: 5, D: 5}\nparameters: {k: 3, h: 1}\nreactions:\n"
+    "  a: 0 -> A @ k*exp(-D/9)\n  b: A -> B @ k*exp(-B/h)*A/9\n  c: B -> C @ h*exp(-A/7)*B\n"
+    "  d: C -> D @ 0.3\n  e: D -> 0 @ 0.5\n  f: 0 -> C @ k*exp(-C/8)\n  g: B -> 0 @ 0.2\n"
+    "events:\n  e: {when: A > 12, set: {h: h + 2, k: 4}}\n",
+};
+
+static void laws_that_are_alike_have_the_bits_of_the_cpu(void **state)
+{
+    char name[40];
+    (void)state;
+    need_gpu("cuda");
+    for (size_t i = 0; i < sizeof alike / sizeof *alike; ++i) {
+        saltus_model *m = bits_parse(alike[i]);
+        (void)snprintf(name, sizeof name, "laws that are alike %d", (int)i);
+        check_bits(m, name, REGISTERS, 200);
+        check_that_none_runs_again(m, name, "direct", "registers", 200);
+        saltus_model_destroy(m);
+    }
+}
+
 /* They fit layout global alone. Samples lie in the middle of windows, launches end there. */
 static void laws_that_drift_have_the_bits_of_the_cpu(void **state)
 {
@@ -841,6 +873,7 @@ int main(void)
         cmocka_unit_test(laws_that_drift_have_the_bits_of_the_cpu),
         cmocka_unit_test(laws_that_drift_have_registers),
         cmocka_unit_test(events_have_registers),
+        cmocka_unit_test(laws_that_are_alike_have_the_bits_of_the_cpu),
         cmocka_unit_test(rates_that_bend_have_the_bits_of_the_cpu),
         cmocka_unit_test(mean_fields_have_the_bits_of_the_cpu),
         cmocka_unit_test(large_mean_fields_are_the_cpus),

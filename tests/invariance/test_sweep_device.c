@@ -24,7 +24,8 @@ static const char drifting[] =
     "  fall: Y -> 0 @ 0.5\n";
 static const char hill[] =
     "species: {X: 50, Y: 20}\nparameters: {k: 5, K: 30, h: 2, d: 0.1}\nreactions:\n"
-    "  make: 0 -> X @ k * K^h / (K^h + Y^h) + 1\n  turn: X -> Y @ d\n  decay: Y -> 0 @ d\n";
+    "  make: 0 -> X @ k * K^h / (K^h + Y^h) + 1\n  lose: X -> 0 @ d\n  decay: Y -> 0 @ d\n"
+    "  other: 0 -> Y @ k * K^h / (K^h + X^h) + 1\n";
 static const char events[] = "species: {A: 100, B: 0}\nparameters: {k: 1, when: 1.2}\n"
                              "reactions:\n  go: A -> B @ k\n"
                              "events:\n  again: {at: when, set: {A: A + 10*k}}\n";
@@ -399,7 +400,15 @@ static void laws_events_and_leaps(void **state)
          SALTUS_RECORD_STATS,
          false,
          NULL},
-        {pending, {"k=list:10,30,60"}, "global", NULL, 12, SALTUS_RECORD_FINAL, false, NULL},
+        {events,
+         {"k=list:0.5,1", "when=list:0.25,0.5,2"},
+         "registers",
+         NULL,
+         12,
+         SALTUS_RECORD_STATS,
+         false,
+         NULL},
+        {pending, {"k=list:10,30,60"}, "registers", NULL, 12, SALTUS_RECORD_FINAL, false, NULL},
         {pending, {"k=list:10,30,60"}, "global", NULL, 2, SALTUS_RECORD_ALL, false, NULL},
         {flows,
          {"k=list:1,3", "m=list:0.01,0.02", "A=list:0.4,7.5,12"},

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "../support/bits.h"
+#include "backend/cuda/codegen/registers.h"
 #include "backend/cuda/ssa/layouts.h"
 #include "model/network/network.h"
 
@@ -90,11 +91,49 @@ static void too_large_blocks_are_refused_with_the_largest(void **state)
     saltus_model_destroy(m);
 }
 
+/* Laws that do the same to other numbers are computed when these change, where that pays. */
+static void laws_that_are_alike_are_found(void **state)
+{
+    static const struct {
+        const char *laws[3];
+        bool found;
+    } cases[] = {
+        {{"9/(1 + Y^2.3)", "8/(1 + Z^2.3)", "8/(1 + X^2.3)"}, true},
+        {{"9/(1 + Y^2.3)", "8/(1 + Z^2.3)", "1"}, true},
+        {{"9/(1 + Y^2.3)", "8/(1 + Y^2.3)", "1"}, false}, /* they change together, */
+        {{"9/(1 + Y^2.3)", "8/(1 + Z^2.4)", "1"}, false}, /* are different powers, */
+        {{"9/(1 + Y^2.3)", "8/(1 - Z^2.3)", "1"}, false}, /* or different laws */
+        {{"9/(1 + Y^2.3)", "Z/(1 + Z^2.3)", "1"}, false},
+        {{"9 + Y*Z/7", "8 + Y*X/7", "1"}, false}, /* it does not pay */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        char text[400], *kernel = NULL;
+        saltus_error err = {0};
+        const int32_t species = 0;
+        const saltus_columns columns = {.n_counts = 1, .count_species = &species};
+        (void)snprintf(text, sizeof text,
+                       "species: {X: 1, Y: 2, Z: 3}\nreactions:\n  a: 0 -> X @ %s\n"
+                       "  b: 0 -> Y @ %s\n  c: 0 -> Z @ %s\n  d: X -> 0 @ 1\n  e: Y -> 0 @ 1\n",
+                       cases[i].laws[0], cases[i].laws[1], cases[i].laws[2]);
+        saltus_model *m = bits_parse(text);
+        assert_int_equal(
+            saltus_registers_text(&m->network->tables, &columns, NULL, 256, &kernel, &err),
+            SALTUS_OK);
+        if ((strstr(kernel, "saltus_shape0") != NULL) != cases[i].found) {
+            fail_msg("laws %d, %s:\n%s", (int)i, cases[i].laws[0], kernel);
+        }
+        free(kernel);
+        saltus_model_destroy(m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_are_those_of_the_paper),
         cmocka_unit_test(blocks_fit),
+        cmocka_unit_test(laws_that_are_alike_are_found),
         cmocka_unit_test(too_large_blocks_are_refused_with_the_largest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

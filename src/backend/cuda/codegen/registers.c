@@ -109,6 +109,12 @@ void saltus_put_row(const saltus_writer *w, int row)
 {
     const saltus_tables *t = w->t;
     const saltus_point at = saltus_point_of(t);
+    for (int i = 0; i < w->n_leaves; ++i) {
+        if (w->leaves[i] == row) {
+            fprintf(w->out, "l%d", i);
+            return;
+        }
+    }
     if (row < t->row_variables) {
         fprintf(w->out, w->is_table ? "(double)s->x[%d * SALTUS_BLOCK]" : "SALTUS_X(%d)", row);
     } else if (!w->is_table && row < t->row_rules && saltus_registers_has_events(t)) {
@@ -148,10 +154,13 @@ void saltus_put_program(const saltus_writer *w, const char *name, int number, sa
 {
     const saltus_tables *t = w->t;
     fprintf(w->out,
-            w->is_table ? "SALTUS_OUTLINE double %s%d(const saltus_table *s, double time)\n{\n"
-                          "    (void)s, (void)time;\n"
-                        : "SALTUS_FN double %s%d(const saltus_worker_state *s)\n{\n    (void)s;\n",
+            w->is_table ? "SALTUS_OUTLINE double %s%d(const saltus_table *s, double time"
+                        : "SALTUS_FN double %s%d(const saltus_worker_state *s",
             name, number);
+    for (int i = 0; i < w->n_leaves; ++i) {
+        fprintf(w->out, ", double l%d", i);
+    }
+    fprintf(w->out, w->is_table ? ")\n{\n    (void)s, (void)time;\n" : ")\n{\n    (void)s;\n");
     for (int i = p.first; i < p.first + p.n; ++i) {
         const saltus_instruction *q = &t->code[i];
         bool again = false;

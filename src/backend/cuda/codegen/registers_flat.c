@@ -26,6 +26,7 @@ void saltus_put_flat_state(const saltus_writer *w)
     if (saltus_registers_has_events(t)) {
         saltus_put_event_state(w);
     }
+    saltus_put_shape_state(w);
     fprintf(w->out, "} saltus_worker_state;\n#define SALTUS_K(i) s->k##i\n"
                     "#define SALTUS_X(i) SALTUS_X_(i)\n#define SALTUS_X_(i) s->x##i\n"
                     "SALTUS_FN void saltus_state_open(saltus_worker_state *s, const saltus_launch "
@@ -42,12 +43,15 @@ static void put_group_function(const saltus_writer *w, int g)
             g);
     for (int r = first; r < saltus_group_end(w->t, g); ++r) {
         const int thinned = w->t->n_thinned > 0 ? w->t->thinned_of[r] : -1;
+        const bool is_kept = saltus_is_kept(w, r);
         if (thinned >= 0) {
             fprintf(w->out, "    const double a%d = s->bound%d;\n", r, thinned);
+        } else if (is_kept) {
+            fprintf(w->out, "    const double a%d = s->a%d;\n", r, r);
         } else {
             fprintf(w->out, "    const double a%d = saltus_law%d(s);\n", r, r);
         }
-        if (w->t->law_program[r] >= 0 && thinned < 0) {
+        if (w->t->law_program[r] >= 0 && thinned < 0 && !is_kept) {
             fprintf(w->out, "    *bad |= !(a%d >= 0.0);\n", r);
         }
         if (r == first) {
@@ -59,25 +63,25 @@ static void put_group_function(const saltus_writer *w, int g)
     fprintf(w->out, "}\n");
 }
 
-/* Write how the sums of all groups follow from the counts. */
+/* Write how all that is kept from event to event follows from the counts. */
 static void put_refresh(const saltus_writer *w)
 {
+    saltus_put_shapes(w);
     fprintf(w->out, "SALTUS_FN int saltus_state_refresh(saltus_worker_state *s, const "
-                    "saltus_launch *a)\n{\n    int bad = 0;\n    (void)a;\n");
-    for (int g = 0; g < saltus_n_groups(w->t); ++g) {
-        fprintf(w->out, "    saltus_sum%d(s, &bad);\n", g);
-    }
-    fprintf(w->out, "    return bad;\n}\n");
+                    "saltus_launch *a)\n{\n    int bad = 0;\n    (void)a;\n"
+                    "    saltus_renew(s, &bad);\n    return bad;\n}\n");
 }
 
-/* The sum of all propensities, which are computed for it. */
+/* The sum of all propensities; those that are not kept are computed for it. */
 static void put_total(const saltus_writer *w)
 {
     const saltus_tables *t = w->t;
-    fprintf(w->out,
-            "SALTUS_FN double saltus_state_total(saltus_worker_state *s, const saltus_launch "
-            "*a,\n                                          int *bad)\n{\n    (void)a;\n"
-            "    *bad |= saltus_state_refresh(s, a);\n");
+    fprintf(w->out, "SALTUS_FN double saltus_state_total(saltus_worker_state *s, const "
+                    "saltus_launch *a,\n                                          int *bad)\n{\n"
+                    "    (void)a;\n");
+    for (int g = 0; g < saltus_n_groups(t); ++g) {
+        fprintf(w->out, "    saltus_sum%d(s, bad);\n", g);
+    }
     for (int g = 0; g < saltus_n_groups(t); ++g) {
         fprintf(w->out, "    s->t%d = ", g);
         if (g > 0) {
@@ -99,24 +103,35 @@ static bool changes(const saltus_tables *t, int g, int s)
     return false;
 }
 
-/* Write the amount by which the chosen reaction of a group, the first whose sum exceeds low,
- * changes a species; without a branch. */
-static void put_amount(const saltus_writer *w, int g, int s)
+/* Write the value of the chosen reaction of a group, the first whose sum exceeds low. */
+static void put_chosen_of_group(const saltus_writer *w, int g, const int64_t *values,
+                                const char *suffix)
 {
-    const saltus_tables *t = w->t;
-    const int first = g * SALTUS_FANOUT, last = saltus_group_end(t, g) - 1;
+    const int first = g * SALTUS_FANOUT, last = saltus_group_end(w->t, g) - 1;
     for (int r = first; r < last; ++r) {
-        if (saltus_change_of(t, r, s) != saltus_change_of(t, r + 1, s)) {
-            fprintf(w->out, "isk%d ? %" PRId64 ".0 : ", r - first, saltus_change_of(t, r, s));
+        if (values[r] != values[r + 1]) {
+            fprintf(w->out, "isk%d ? %" PRId64 "%s : ", r - first, values[r], suffix);
         }
     }
-    fprintf(w->out, "%" PRId64 ".0", saltus_change_of(t, last, s));
+    fprintf(w->out, "%" PRId64 "%s", values[last], suffix);
+}
+
+void saltus_put_chosen(const saltus_writer *w, const int64_t *values, const char *suffix)
+{
+    const bool two = saltus_n_groups(w->t) == 2;
+    fprintf(w->out, "%s", two ? "pg ? (" : "");
+    if (two) {
+        put_chosen_of_group(w, 1, values, suffix);
+        fprintf(w->out, ") : ");
+    }
+    put_chosen_of_group(w, 0, values, suffix);
 }
 
 void saltus_put_changes(const saltus_writer *w, const char *fires)
 {
     const saltus_tables *t = w->t;
     const bool two = saltus_n_groups(t) == 2;
+    int64_t amounts[2 * SALTUS_FANOUT];
     for (int s = 0; s < t->n_species; ++s) {
         const bool first = changes(t, 0, s), second = two && changes(t, 1, s);
         if (!first && !second) {
@@ -126,12 +141,10 @@ void saltus_put_changes(const saltus_writer *w, const char *fires)
         if (fires) {
             fprintf(w->out, "!%s ? 0.0 : ", fires);
         }
-        fprintf(w->out, "%s", two ? "pg ? (" : "");
-        if (two) {
-            put_amount(w, 1, s);
-            fprintf(w->out, ") : ");
+        for (int r = 0; r < t->n_reactions; ++r) {
+            amounts[r] = saltus_change_of(t, r, s);
         }
-        put_amount(w, 0, s);
+        saltus_put_chosen(w, amounts, ".0");
         fprintf(w->out, ";\n");
         if (saltus_is_unsafe(t, s)) {
             fprintf(w->out, "            %sbad |= SALTUS_X(%d) < 0.0;\n", fires ? "*" : "", s);
@@ -189,6 +202,7 @@ static void put_fire(const saltus_writer *w)
     fprintf(w->out, "        if (refined || !near) {\n            break;\n        }\n%s    }\n",
             SALTUS_REFINE);
     saltus_put_changes(w, NULL);
+    saltus_put_shape_changes(w);
     fprintf(w->out, "    return bad;\n}\n");
 }
 

@@ -30,7 +30,9 @@ typedef struct saltus_writer {
     const saltus_tables *t;
     const saltus_columns *columns;
     const uint8_t *varies; /**< saltus_needs */
-    bool is_table;         /**< state is a saltus_table, kernel/ssa/table.h, with its point's row */
+    const int *leaves;     /**< [n_leaves] rows that are arguments l0, l1 … of the function */
+    int n_leaves;
+    bool is_table; /**< state is a saltus_table, kernel/ssa/table.h, with its point's row */
     FILE *out;
 } saltus_writer;
 
@@ -71,9 +73,32 @@ saltus_form saltus_registers_form(const saltus_tables *t);
  * state is written before the laws (saltus_law0(s) …), the rest after them. */
 void saltus_put_flat_state(const saltus_writer *w);
 void saltus_put_flat(const saltus_writer *w);
+/** What the reaction that pg and isk0, isk1 … choose has of a value for each, whose texts end in
+ * `suffix`; without a branch. */
+void saltus_put_chosen(const saltus_writer *w, const int64_t *values, const char *suffix);
 /** The change of every species by the reaction that pg and isk0, isk1 … choose, where `fires`
  * holds; NULL: everywhere. */
 void saltus_put_changes(const saltus_writer *w, const char *fires);
+enum { SALTUS_MAX_SHAPES = SALTUS_FANOUT, SALTUS_MAX_LEAVES = 12 };
+
+/** Laws of a flat kernel that do the same to other numbers. */
+typedef struct saltus_shape {
+    int n_laws, laws[2 * SALTUS_FANOUT];                        /**< reactions */
+    int n_leaves, leaves[2 * SALTUS_FANOUT][SALTUS_MAX_LEAVES]; /**< [law] rows that it reads */
+    int cost;                                                   /**< of one of them */
+    int n_changed; /**< that an event changes, at most */
+} saltus_shape;
+
+/** The shapes of which it pays to compute only what an event has changed; returns their number. */
+int saltus_find_shapes(const saltus_writer *w, saltus_shape shapes[SALTUS_MAX_SHAPES]);
+/** Whether the value of law r, which is of such a shape, is kept, as s->aR. */
+bool saltus_is_kept(const saltus_writer *w, int r);
+/** Their values in the state; functions, the last of which, saltus_renew, computes them all; what
+ * is computed behind the change by a reaction. */
+void saltus_put_shape_state(const saltus_writer *w);
+void saltus_put_shapes(const saltus_writer *w);
+void saltus_put_shape_changes(const saltus_writer *w);
+
 /** Of laws that drift with time, which are in flat kernels: what comes first; their part of the
  * state; their bounds; the choice of a candidate. */
 void saltus_put_drift_head(const saltus_writer *w);

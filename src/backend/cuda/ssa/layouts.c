@@ -462,11 +462,16 @@ saltus_status saltus_layout_compile(const saltus_ssa_layout *layout, const saltu
         }
     }
     SALTUS_TRY(compile(layout, wanted, tables->n_variates > 0, columns, text, limits, out, err));
-    /* If state in registers spills, fewer threads are better. */
-    for (int n = wanted > 0 ? 0 : 1;
-         n < 2 && out->usage.spill_bytes > 0 && layout->state == SALTUS_STATE_REGISTERS; ++n) {
+    /* If state in registers spills, fewer threads are better: blocks of a multiprocessor to try, 0
+     * for as many as the compiler thinks right. */
+    const int tries[] = {wanted - 1, 0, 1};
+    for (int i = wanted > 2   ? 0
+                 : wanted > 0 ? 1
+                              : 2;
+         i < 3 && out->usage.spill_bytes > 0 && layout->state == SALTUS_STATE_REGISTERS; ++i) {
         saltus_free(out->image);
-        SALTUS_TRY(compile(layout, n, tables->n_variates > 0, columns, text, limits, out, err));
+        SALTUS_TRY(
+            compile(layout, tries[i], tables->n_variates > 0, columns, text, limits, out, err));
     }
 done:
     free(text);
