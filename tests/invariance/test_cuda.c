@@ -8,6 +8,7 @@
 
 #include "../support/bits.h"
 #include "../support/gpu.h"
+#include "model/network/network.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,7 @@ static void check_bits(saltus_model *m, const char *name, int fits, int64_t n)
 
 static void models_have_the_bits_of_the_cpu(void **state)
 {
-    static const int model_fits[N_BITS_MODELS] = {ALL, REGISTERS, REGISTERS, REGISTERS};
+    static const int model_fits[N_BITS_MODELS] = {ALL, REGISTERS, REGISTERS, REGISTERS | SHARED};
     static const struct {
         int n, fits;
     } copies[] = {
@@ -71,7 +72,9 @@ static void random_networks_have_the_bits_of_the_cpu(void **state)
         saltus_model *m = bits_random((sizes[i] < 0 ? -sizes[i] : sizes[i]), sizes[i] > 0, 5 + i);
         (void)snprintf(name, sizeof name, "%d random reactions",
                        (sizes[i] < 0 ? -sizes[i] : sizes[i]));
-        check_bits(m, name, sizes[i] <= 64 ? REGISTERS : 0, 100);
+        const saltus_tables *t = &m->network->tables;
+        const int tables = t->n_laws > 0 ? 0 : sizes[i] > 0 ? SHARED : SHARED | WARP;
+        check_bits(m, name, (sizes[i] <= 64 ? REGISTERS : 0) | tables, 100);
         saltus_model_destroy(m);
     }
 }
@@ -204,7 +207,7 @@ static void events_have_registers(void **state)
         (void)snprintf(text, sizeof text, with_events[i], "");
         saltus_model *m = bits_parse(text);
         (void)snprintf(name, sizeof name, "events %d", (int)i);
-        check_bits(m, name, REGISTERS, 100);
+        check_bits(m, name, i == 2 ? REGISTERS | SHARED : REGISTERS, 100);
         check_that_none_runs_again(m, name, "direct", "registers", 100);
         for (int g = 1; g < N_BITS_GENERATORS; ++g) {
             if (strcmp(bits_generators[g], "mt19937") != 0) {
@@ -269,6 +272,41 @@ static void laws_that_are_alike_have_the_bits_of_the_cpu(void **state)
         (void)snprintf(name, sizeof name, "laws that are alike %d", (int)i);
         check_bits(m, name, REGISTERS, 200);
         check_that_none_runs_again(m, name, "direct", "registers", 200);
+        saltus_model_destroy(m);
+    }
+}
+
+/* Mass action of any number of reactions, in tables: in shared memory, and in global memory. */
+static void events_have_tables(void **state)
+{
+    char text[6000];
+    (void)state;
+    need_gpu("cuda");
+    for (int n = 3; n <= 24; n += 21) { /* 12 and 96 reactions */
+        int at =
+            snprintf(text, sizeof text,
+                     "parameters: {last: 0, w: 1.5, k: 2}\nrules: {sum: A0 + w*B1, twice: 2*sum}\n"
+                     "events:\n  low: {when: sum < 25, set: {A0: A0 + 9, last: time}}\n"
+                     "  tick: {when: time - last > 0.7, set: {last: time, w: w + 0.1}}\n"
+                     "  late: {when: B0 > 8, delay: 0.3, priority: twice, persistent: false,\n"
+                     "    set: {A1: \"binomial(A1, 0.5)\", B0: 0}}\n"
+                     "  at: {at: 1.2, delay: 0.4, set: {A2: A2 + B2}}\nspecies:\n");
+        for (int i = 0; i < n; ++i) {
+            at +=
+                snprintf(text + at, sizeof text - (size_t)at,
+                         i == 1 ? "  A%d: poisson(20)\n  B%d: 2\n" : "  A%d: 20\n  B%d: 0\n", i, i);
+        }
+        at += snprintf(text + at, sizeof text - (size_t)at, "reactions:\n");
+        for (int i = 0; i < n; ++i) {
+            at += snprintf(text + at, sizeof text - (size_t)at,
+                           "  a%d: A%d -> B%d @ k\n  b%d: B%d -> A%d @ 1\n"
+                           "  c%d: 2 A%d -> A%d @ 0.01\n  d%d: A%d + B%d -> A%d @ 0.02\n",
+                           i, i, i, i, i, i, i, i, i, i, i, (i + 1) % n, i);
+        }
+        saltus_model *m = bits_parse(text);
+        check_bits(m, "events and tables", n == 3 ? REGISTERS | SHARED : SHARED, 60);
+        check_that_none_runs_again(m, "events and tables", "direct", "shared", 60);
+        check_that_none_runs_again(m, "events and tables", "direct", "global", 60);
         saltus_model_destroy(m);
     }
 }
@@ -679,7 +717,7 @@ static void what_does_not_fit_runs_on_the_cpu(void **state)
     saltus_model *m = bits_parse("species: {A: 0, B: 0}\nreactions: {r: 0 -> A @ 100}\n"
                                  "events:\n  e: {when: sin(3.14159*A/2) > 0.5, delay: 2, "
                                  "set: {B: B + 1}}\n");
-    check_bits(m, "many pending events", REGISTERS, 40);
+    check_bits(m, "many pending events", REGISTERS | SHARED, 40);
     saltus_model_destroy(m);
 }
 
@@ -873,6 +911,7 @@ int main(void)
         cmocka_unit_test(laws_that_drift_have_the_bits_of_the_cpu),
         cmocka_unit_test(laws_that_drift_have_registers),
         cmocka_unit_test(events_have_registers),
+        cmocka_unit_test(events_have_tables),
         cmocka_unit_test(laws_that_are_alike_have_the_bits_of_the_cpu),
         cmocka_unit_test(rates_that_bend_have_the_bits_of_the_cpu),
         cmocka_unit_test(mean_fields_have_the_bits_of_the_cpu),

@@ -256,4 +256,10 @@ typedef struct saltus_columns {
     const saltus_observable *observables; /* [observable] */
 } saltus_columns;
 
+/* Whether something happens beside reactions, or trajectories do not start alike. */
+SALTUS_FN int saltus_has_events(const saltus_tables *t)
+{
+    return t->n_triggers > 0 || t->n_flags > 0 || t->n_starts > 0;
+}
+
 #endif

@@ -84,6 +84,19 @@ SALTUS_FN void saltus_state_open(saltus_worker_state *trajectory, const saltus_l
     s->nodes = (const saltus_packed_node *)(tables + t->nodes);
 }
 
+/* Counts between launches, and where something happens. */
+#if SALTUS_HAPPENINGS
+SALTUS_FN int64_t *saltus_table_kept(const saltus_launch *a)
+{
+    return a->x;
+}
+#else
+SALTUS_FN int32_t *saltus_table_kept(const saltus_launch *a)
+{
+    return a->saved;
+}
+#endif
+
 SALTUS_FN void saltus_state_load(saltus_worker_state *s, const saltus_launch *a, int64_t slot)
 {
     const saltus_table *t = &s->table;
@@ -91,15 +104,24 @@ SALTUS_FN void saltus_state_load(saltus_worker_state *s, const saltus_launch *a,
         t->values[i * SALTUS_BLOCK] = 0.0;
     }
     for (int i = 0; i < a->packed.n_species; ++i) {
-        t->x[i * SALTUS_BLOCK] = a->saved[slot + SALTUS_AT(i)];
+        t->x[i * SALTUS_BLOCK] = (int32_t)saltus_table_kept(a)[slot + SALTUS_AT(i)];
     }
     t->x[a->packed.n_species * SALTUS_BLOCK] = 1;
+#if SALTUS_HAPPENINGS
+    s->table.v = a->v + slot;
+    s->special = a->states[slot].special;
+    s->strict = a->states[slot].special_strict;
+    s->on = 0;
+    for (int i = 0; i < SALTUS_WATCHES * a->tables->n_triggers; ++i) {
+        s->on |= (uint32_t)(a->on[slot + SALTUS_AT(i)] != 0) << i;
+    }
+#endif
 }
 
 SALTUS_FN int saltus_state_save(const saltus_worker_state *s, const saltus_launch *a, int64_t slot)
 {
     for (int i = 0; i < a->packed.n_species; ++i) {
-        a->saved[slot + SALTUS_AT(i)] = s->table.x[i * SALTUS_BLOCK];
+        saltus_table_kept(a)[slot + SALTUS_AT(i)] = s->table.x[i * SALTUS_BLOCK];
     }
     return 0;
 }

@@ -17,6 +17,10 @@
 #include "kernel/ssa/trajectory.h"
 
 #if SALTUS_DEVICE
+#ifndef SALTUS_MOST_COUNT
+#define SALTUS_MOST_COUNT ((int64_t)1 << 51) /* exact as a real number */
+#endif
+
 /* What happens beside reactions. */
 typedef enum saltus_happening {
     SALTUS_HAPPENING_START,   /* of a trajectory */
@@ -44,8 +48,8 @@ SALTUS_OUTLINE int saltus_events_happen(const saltus_launch *a, int64_t slot, in
         (void)saltus_trajectory_settle(p);
     }
     int bad = p->failure != SALTUS_FINE;
-    for (int i = 0; i < p->n->n_species; ++i) { /* exact as real numbers? */
-        bad |= p->x[SALTUS_AT(i)] > (int64_t)1 << 51;
+    for (int i = 0; i < p->n->n_species; ++i) {
+        bad |= p->x[SALTUS_AT(i)] > SALTUS_MOST_COUNT;
     }
     return bad;
 }

@@ -24,7 +24,15 @@
 #include "kernel/ssa/direct_tree.h"
 #include "kernel/ssa/launch.h"
 
+/* 1: there are events, clocks or values that are drawn: event_driver.h. */
+#ifndef SALTUS_HAPPENINGS
+#define SALTUS_HAPPENINGS 0
+#endif
+
 #if SALTUS_DEVICE
+/* The largest count that a layout holds. */
+#define SALTUS_MOST_COUNT 0x7fffffff
+
 #if SALTUS_WIDE_ROWS
 typedef saltus_packed_wide_row saltus_row;
 #else
@@ -40,12 +48,20 @@ typedef struct saltus_table {
     const saltus_packed_dependent *dependents;
     const saltus_packed_node *nodes;
     const double *point; /**< the trajectory's row of numbers */
+#if SALTUS_HAPPENINGS
+    const double *v; /**< its rows in memory, in which variables and flags are up to date */
+#endif
 } saltus_table;
 
 typedef struct saltus_worker_state {
     saltus_table table;
     double root[8]; /* running sums of the root's children */
     int is_new;     /* a warp's propensities and nodes are still to be computed from the counts */
+#if SALTUS_HAPPENINGS
+    double special; /* as event_driver.h wants them */
+    int strict;
+    uint32_t on;
+#endif
 } saltus_worker_state;
 
 SALTUS_FN void saltus_state_use(saltus_worker_state *s, const saltus_launch *a, const double *point)
@@ -185,7 +201,10 @@ SALTUS_FN void saltus_table_observe(const saltus_table *s, const saltus_launch *
         for (int k = 0; k < 2; ++k) {
             const int row = k == 0 ? q->row : q->divisor_row;
             if (row >= 0) {
-                v[k] = row < t->n_species   ? (double)s->x[row * SALTUS_BLOCK]
+                v[k] = row < t->n_species ? (double)s->x[row * SALTUS_BLOCK]
+#if SALTUS_HAPPENINGS
+                       : row < t->row_rules ? s->v[SALTUS_AT(row)]
+#endif
                        : row < t->row_flags ? s->point[a->at.variables + row - t->row_variables]
                        : row < t->row_time  ? saltus_recorded_rule(s, time, row - t->row_rules)
                        : row == t->row_time ? time

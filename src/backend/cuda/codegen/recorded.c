@@ -19,10 +19,10 @@ bool saltus_records_rules(const saltus_tables *t, const saltus_columns *columns)
             return true;
         }
     }
-    return false;
+    return t->watches_state && t->n_live_rules > 0;
 }
 
-/* Rules that are recorded, and those that they read. */
+/* Rules that are recorded or that triggers read, and those that they read. */
 typedef struct search {
     const saltus_tables *t;
     bool *is_needed; /* [rule] */
@@ -114,6 +114,9 @@ saltus_status saltus_put_recorded_rules(const saltus_tables *t, const saltus_col
     for (int i = 0; i < columns->n_observables; ++i) {
         note(&s, columns->observables[i].row);
         note(&s, columns->observables[i].divisor_row);
+    }
+    for (int i = 0; i < t->n_triggers && t->watches_state; ++i) {
+        saltus_program_reads(t, t->triggers[i].trigger, note, &s);
     }
     for (int r = t->n_rules - 1; r >= 0; --r) { /* those before it may be read by it */
         if (s.is_needed[r]) {

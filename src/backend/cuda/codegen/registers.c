@@ -30,7 +30,7 @@ const char *saltus_registers_against(const saltus_tables *t)
     if (t->n_species > MAX_SPECIES) {
         return "it has more than 64 species";
     }
-    if (saltus_registers_has_events(t) && saltus_events_against(t)) {
+    if (saltus_has_events(t) && saltus_events_against(t)) {
         return saltus_events_against(t);
     }
     if (t->n_thinned > 0 && t->n_reactions > MAX_DRIFTING) {
@@ -117,9 +117,13 @@ void saltus_put_row(const saltus_writer *w, int row)
     }
     if (row < t->row_variables) {
         fprintf(w->out, w->is_table ? "(double)s->x[%d * SALTUS_BLOCK]" : "SALTUS_X(%d)", row);
-    } else if (!w->is_table && row < t->row_rules && saltus_registers_has_events(t)) {
-        fprintf(w->out, row < t->row_flags ? "s->y%d" : "s->f%d",
-                row < t->row_flags ? row - t->row_variables : row - t->row_flags);
+    } else if (row < t->row_rules && saltus_has_events(t)) {
+        if (w->is_table) {
+            fprintf(w->out, "s->v[SALTUS_AT(%d)]", row);
+        } else {
+            fprintf(w->out, row < t->row_flags ? "s->y%d" : "s->f%d",
+                    row < t->row_flags ? row - t->row_variables : row - t->row_flags);
+        }
     } else if (row < t->row_flags) { /* no event changes it */
         put_of_point(w, at.variables + row - t->row_variables,
                      t->initial_variables[row - t->row_variables]);
@@ -332,7 +336,7 @@ static void put_start(const saltus_writer *w)
 {
     const saltus_tables *t = w->t;
     const bool is_flat = saltus_registers_form(t) == SALTUS_FLAT;
-    const bool has_events = saltus_registers_has_events(t); /* then memory has whole numbers */
+    const bool has_events = saltus_has_events(t); /* then memory has whole numbers */
     static const char start[] = "        *x = from[i];\n";
     const char *type = has_events ? "int64_t" : "double", *array = has_events ? "x" : "v",
                *load = has_events ? "        *x = (double)v[SALTUS_AT(i)];\n"
@@ -453,7 +457,7 @@ saltus_status saltus_registers_text(const saltus_tables *tables, const saltus_co
     *text = NULL;
     w.out = open_memstream(text, &size);
     SALTUS_NEED(w.out);
-    const bool has_events = saltus_registers_has_events(tables);
+    const bool has_events = saltus_has_events(tables);
     if (tables->n_thinned > 0) {
         saltus_put_drift_head(&w);
     }

@@ -24,8 +24,8 @@ SALTUS_MUST_CHECK saltus_status saltus_registers_text(const saltus_tables *table
                                                       const uint8_t *varies, int block, char **text,
                                                       saltus_error *err);
 
-/** Whether its trajectories have events, clocks or values that are drawn, which are kept in global
- * memory (kernel/ssa/event_driver.h). */
-bool saltus_registers_has_events(const saltus_tables *tables);
+/** Why the kernels of a layout that is not `global` cannot have a model's events, clocks and values
+ * that are drawn (kernel/ssa/event_driver.h), or NULL. */
+const char *saltus_events_against(const saltus_tables *tables);
 
 #endif

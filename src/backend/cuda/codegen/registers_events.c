@@ -1,16 +1,12 @@
 /* Kernels in registers for models with events, clocks and values that are drawn: what
  * kernel/ssa/event_driver.h asks for. Variables and flags are in registers, too. */
+#include "backend/cuda/codegen/recorded.h"
 #include "backend/cuda/codegen/registers_text.h"
 
 #include "kernel/base/ops.h"
 #include "model/network/network.h"
 
 enum { MOST_TRIGGERS = 32, MOST_VALUES = 32 };
-
-bool saltus_registers_has_events(const saltus_tables *t)
-{
-    return t->n_triggers > 0 || t->n_flags > 0 || t->n_starts > 0;
-}
 
 /* What a search for counts looks at, and whether it found some. */
 typedef struct search {
@@ -102,6 +98,7 @@ void saltus_put_event_load(const saltus_writer *w)
 void saltus_put_turns(const saltus_writer *w)
 {
     const saltus_tables *t = w->t;
+    const char *state = w->is_table ? "&s->table, 0.0" : "s"; /* they do not read the time */
     for (int i = 0; i < t->n_triggers && t->watches_state; ++i) {
         saltus_put_program(w, "saltus_trigger", i, t->triggers[i].trigger);
     }
@@ -109,9 +106,21 @@ void saltus_put_turns(const saltus_writer *w)
                     "    uint32_t on = 0;\n    (void)stood;\n");
     for (int i = 0; i < t->n_triggers && t->watches_state; ++i) {
         fprintf(w->out,
-                "    {\n        const double value = saltus_trigger%d(s);\n"
+                "    {\n        const double value = saltus_trigger%d(%s);\n"
                 "        on |= (uint32_t)(value != 0.0 && value == value) << %d;\n    }\n",
-                i, i);
+                i, state, i);
     }
     fprintf(w->out, "    return on != s->on%s;\n}\n", t->n_flags > 0 ? " || stood" : "");
+}
+
+void saltus_put_table_event_head(const saltus_tables *t, FILE *out)
+{
+    const saltus_writer w = {.t = t, .is_table = true, .out = out};
+    saltus_put_event_head(&w);
+}
+
+void saltus_put_table_turns(const saltus_tables *t, FILE *out)
+{
+    const saltus_writer w = {.t = t, .is_table = true, .out = out};
+    saltus_put_turns(&w);
 }

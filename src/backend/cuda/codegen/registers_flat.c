@@ -23,7 +23,7 @@ void saltus_put_flat_state(const saltus_writer *w)
     if (t->n_thinned > 0) {
         saltus_put_drift_state(w);
     }
-    if (saltus_registers_has_events(t)) {
+    if (saltus_has_events(t)) {
         saltus_put_event_state(w);
     }
     saltus_put_shape_state(w);

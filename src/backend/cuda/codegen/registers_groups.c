@@ -366,7 +366,7 @@ void saltus_put_grouped_state(const saltus_writer *w)
         /* sums of groups, of their first halves where that is of use, running sums of groups */
         fprintf(w->out, "    double u%d, h%d, t%d;\n", g, g, g);
     }
-    if (saltus_registers_has_events(w->t)) {
+    if (saltus_has_events(w->t)) {
         saltus_put_event_state(w);
     }
     fprintf(w->out,

@@ -138,7 +138,7 @@ void saltus_put_uniform_state(const saltus_writer *w)
             fprintf(w->out, "    double e%d_%d;\n", g, j);
         }
     }
-    if (saltus_registers_has_events(t)) {
+    if (saltus_has_events(t)) {
         saltus_put_event_state(w);
     }
     fprintf(w->out,

@@ -92,6 +92,7 @@ static saltus_status make_table(saltus_ssa_layout *out, bool is_shared, const sa
     SALTUS_TRY(saltus_pack(tables, false, &out->packed, err));
     const int64_t each = thread_bytes(&out->packed), fixed = out->packed.bytes;
     out->state = SALTUS_STATE_TABLE;
+    out->has_arrays = saltus_has_events(tables);
     out->workspace_is_shared = is_shared;
     out->tables_are_shared = is_shared || fixed <= SHARED_TABLES;
     out->block = block ? block : is_shared ? best_block(limits, fixed, each) : USUAL_BLOCK;
@@ -135,7 +136,7 @@ static saltus_status make_registers(saltus_ssa_layout *out, const saltus_tables 
     const int64_t each = saltus_registers_thread_bytes(tables, out->needs.varies),
                   fixed = saltus_registers_table_bytes(tables);
     out->state = SALTUS_STATE_REGISTERS;
-    out->has_arrays = saltus_registers_has_events(tables);
+    out->has_arrays = saltus_has_events(tables);
     if (each > 0) {
         out->block = block ? block : best_block(limits, fixed, each);
         SALTUS_TRY(check_block("registers", out->block, fixed, each, limits, err));
@@ -189,8 +190,11 @@ static saltus_status make_shared(saltus_ssa_layout *out, const saltus_tables *ta
 static saltus_status make_global(saltus_ssa_layout *out, const saltus_tables *tables,
                                  const saltus_limits *limits, int block, saltus_error *err)
 {
-    out->has_arrays = tables->n_rates > 0 || saltus_packing_against(tables, false);
-    return out->has_arrays ? SALTUS_OK : make_table(out, false, tables, limits, block, err);
+    if (tables->n_rates > 0 || saltus_packing_against(tables, false)) {
+        out->has_arrays = true;
+        return SALTUS_OK;
+    }
+    return make_table(out, false, tables, limits, block, err);
 }
 
 static const char *registers_against(const saltus_tables *t, saltus_needs needs,
@@ -353,6 +357,9 @@ static saltus_status table_text(const saltus_ssa_layout *layout, const saltus_ta
     size_t size;
     FILE *out = open_memstream(text, &size);
     SALTUS_NEED(out);
+    if (layout->has_arrays) {
+        saltus_put_table_event_head(tables, out);
+    }
     (void)fprintf(out,
                   "#define SALTUS_BLOCK %d\n#define SALTUS_LEVELS %d\n"
                   "#define SALTUS_ROOT_CHILDREN %d\n#define SALTUS_WORKSPACE_SHARED %d\n"
@@ -367,6 +374,9 @@ static saltus_status table_text(const saltus_ssa_layout *layout, const saltus_ta
                   equal->n_nodes, records_rules);
     if (records_rules) {
         status = saltus_put_recorded_rules(tables, columns, out, err);
+    }
+    if (layout->has_arrays) {
+        saltus_put_table_turns(tables, out);
     }
     (void)fprintf(out, "#include \"kernel/ssa/direct_%s.h\"\n", is_warp ? "warp" : "table");
     if (fclose(out) != 0 && status == SALTUS_OK) {

@@ -37,7 +37,7 @@ typedef struct saltus_ssa_layout {
     bool workspace_is_shared;  /**< it is in shared memory */
     bool tables_are_shared;
     bool has_arrays;      /**< trajectories have all that trajectory.h needs in global memory: those
-                               of the tree, but in shared memory, and those in registers with events */
+                               of the tree, but in shared memory, and all with events */
     bool has_phases;      /**< leaps and exact steps have kernels of their own */
     size_t shared_bytes;  /**< that a launch gives each block */
     saltus_packed packed; /**< bytes > 0: its tables are the host's */

@@ -1,5 +1,6 @@
 #include "backend/cuda/ssa/packing.h"
 
+#include "backend/cuda/codegen/registers.h"
 #include "core/memory.h"
 
 #include <string.h>
@@ -126,13 +127,16 @@ const char *saltus_packing_against(const saltus_tables *t, bool is_wide)
     if (t->n_reactions == 0) {
         return "nothing reacts";
     }
-    if (t->n_triggers > 0 || t->n_flags > 0 || t->n_live_rules > 0) {
+    if (is_wide && (t->n_triggers > 0 || t->n_flags > 0 || t->n_live_rules > 0)) {
         return "it has events, rates that switch in time, or rules that they read";
+    }
+    if (saltus_has_events(t) && saltus_events_against(t)) {
+        return saltus_events_against(t);
     }
     if (t->has_tables) {
         return "it has tables of the time";
     }
-    if (t->n_starts > 0) {
+    if (is_wide && t->n_starts > 0) {
         return "its initial values are drawn";
     }
     if (t->n_thinned > 0) {

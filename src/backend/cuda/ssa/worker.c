@@ -55,37 +55,25 @@ size_t saltus_gpu_worker_place_threads(saltus_launch *a, const saltus_gpu_worker
     CUT(busy, 2 * threads);
     CUT(stream, threads * (size_t)c->layout.threads_each *
                     (size_t)saltus_stream_words(c->task->generator->rng));
-    switch (c->layout.state) {
-    case SALTUS_STATE_REGISTERS:
-        if (c->layout.has_arrays) {
-            break;
-        }
+    if (c->layout.has_arrays) {
+        CUT(x, threads * (size_t)t->n_species);
+        SALTUS_TRAJECTORY_ARRAYS(CUT_STATE)
+        CUT(pending, threads * pending);
+        CUT(pending_values, threads * pending * (size_t)t->largest_event);
+        a->pending_capacity = (int32_t)pending;
+    } else if (c->layout.state == SALTUS_STATE_REGISTERS) {
         CUT(v, threads * (size_t)t->n_species);
-        *state_bytes = at;
-        return at;
-    case SALTUS_STATE_TABLE:
-    case SALTUS_STATE_WARP:
+    } else if (c->layout.state == SALTUS_STATE_TREE) {
+        CUT(x, threads * (size_t)t->n_species);
+    } else {
         CUT(saved, threads * (size_t)t->n_species);
-        *state_bytes = at;
-        if (!c->layout.workspace_is_shared) {
-            CUT(workspaces, threads / (size_t)saltus_gpu_worker_per_block(c) *
-                                (size_t)c->layout.workspace_doubles);
-        }
-        return at;
-    default:
-        break;
     }
-    CUT(x, threads * (size_t)t->n_species);
     *state_bytes = at;
-    if (!c->layout.has_arrays) {
-        return at;
+    if (c->layout.workspace_doubles > 0 && !c->layout.workspace_is_shared) {
+        CUT(workspaces,
+            threads / (size_t)saltus_gpu_worker_per_block(c) * (size_t)c->layout.workspace_doubles);
     }
-    SALTUS_TRAJECTORY_ARRAYS(CUT_STATE)
-    CUT(pending, threads * pending);
-    CUT(pending_values, threads * pending * (size_t)t->largest_event);
-    a->pending_capacity = (int32_t)pending;
-    *state_bytes = at;
-    if (c->layout.state == SALTUS_STATE_REGISTERS) {
+    if (c->layout.state != SALTUS_STATE_TREE || !c->layout.has_arrays) {
         return at;
     }
     SALTUS_TRAJECTORY_ARRAYS(CUT_REST)
