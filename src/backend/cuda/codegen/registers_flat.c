@@ -131,7 +131,7 @@ void saltus_put_changes(const saltus_writer *w, const char *fires)
 {
     const saltus_tables *t = w->t;
     const bool two = saltus_n_groups(t) == 2;
-    int64_t amounts[2 * SALTUS_FANOUT];
+    int64_t amounts[2 * SALTUS_FANOUT] = {0};
     for (int s = 0; s < t->n_species; ++s) {
         const bool first = changes(t, 0, s), second = two && changes(t, 1, s);
         if (!first && !second) {

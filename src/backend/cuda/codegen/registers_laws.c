@@ -263,7 +263,7 @@ void saltus_put_shapes(const saltus_writer *w)
 static void put_which(const saltus_writer *w, const saltus_shape *s, int j)
 {
     const saltus_tables *t = w->t;
-    int64_t which[2 * SALTUS_FANOUT];
+    int64_t which[2 * SALTUS_FANOUT] = {0};
     for (int r = 0; r < t->n_reactions; ++r) {
         int n = 0;
         which[r] = r > 0 ? which[r - 1] : 0;

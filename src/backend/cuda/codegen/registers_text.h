@@ -105,10 +105,9 @@ void saltus_put_drift_head(const saltus_writer *w);
 void saltus_put_drift_state(const saltus_writer *w);
 void saltus_put_drifts(const saltus_writer *w);
 void saltus_put_take(const saltus_writer *w);
-/** Of events, clocks and values that are drawn, in kernels of any form: why a model's do not fit,
- * or NULL; what comes first; their part of the state; how it is read between events; whether
- * triggers turn. */
-const char *saltus_events_against(const saltus_tables *t);
+/** Of events, clocks and values that are drawn, in kernels of any form and from tables: what comes
+ * first; whether triggers turn. Of those in registers: their part of the state, and how it is read
+ * after something has happened. */
 void saltus_put_event_head(const saltus_writer *w);
 void saltus_put_event_state(const saltus_writer *w);
 void saltus_put_event_load(const saltus_writer *w);
