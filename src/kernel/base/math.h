@@ -429,11 +429,12 @@ SALTUS_FN saltus_f64 saltus_short_power(saltus_f64 x, saltus_f64 y)
 SALTUS_FN saltus_f64 saltus_power(saltus_f64 x, saltus_f64 y)
 {
     const saltus_mask is_short = saltus_is_short_power(y);
+    const int some = saltus_any(is_short);
     saltus_f64 r = x;
-    if (saltus_any(~is_short)) {
+    if (!some || saltus_any(~is_short)) {
         r = saltus_pow(x, y);
     }
-    if (saltus_any(is_short)) {
+    if (SALTUS_RARE(some)) {
         r = saltus_select(is_short, saltus_short_power(x, y), r);
     }
     return r;
