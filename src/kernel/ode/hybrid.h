@@ -205,21 +205,22 @@ SALTUS_OUTLINE int saltus_hybrid_fire(saltus_trajectory *p, saltus_direct *d, sa
             return -2;
         }
         ++p->fired;
-        for (int i = n->rule_row[r]; i < n->rule_row[r + 1]; ++i) {
-            saltus_trajectory_run_rule(p, n->rule_of[i]);
-        }
-        for (int i = n->dependent_row[r]; i < n->dependent_row[r + 1]; ++i) {
-            if (h->kind[n->dependent[i]] == SALTUS_LAW_STILL &&
-                saltus_direct_update(p, d, n->dependent[i]) != SALTUS_FINE) {
-                return -2;
+        saltus_direct_follow_rules(p, r);
+        for (int l = saltus_first_list(n, r); l < saltus_end_of_lists(n, r); ++l) {
+            const int list = saltus_list_at(n, l);
+            for (int i = n->dependent_row[list]; i < n->dependent_row[list + 1]; ++i) {
+                if (h->kind[n->dependent[i]] == SALTUS_LAW_STILL &&
+                    saltus_direct_update(p, d, n->dependent[i]) != SALTUS_FINE) {
+                    return -2;
+                }
             }
         }
     }
     if (h->n_moving > 0) {
         saltus_hybrid_hide(h, n, d);
     } else if (r >= 0) {
-        for (int i = n->node_row[r]; i < n->node_row[r + 1]; ++i) {
-            saltus_tree_sum(n, d, n->node[i]);
+        for (int l = saltus_first_list(n, r); l < saltus_end_of_lists(n, r); ++l) {
+            saltus_direct_follow_nodes(n, d, saltus_list_at(n, l));
         }
     }
     return r;

@@ -232,20 +232,44 @@ SALTUS_FN saltus_failure saltus_direct_fire(saltus_trajectory *p, int r)
     return SALTUS_FINE;
 }
 
-/* Recompute the rules, and the propensities that are pairs, which reaction r has changed. */
-SALTUS_FN void saltus_direct_follow_pairs(saltus_trajectory *p, saltus_direct *d, int r)
+/* The lists of what reaction r changes: saltus_list_at(n, l) for l from the first to before the
+ * end.
+ */
+SALTUS_FN int saltus_first_list(const saltus_tables *n, int r)
+{
+    return n->by_species ? n->change_row[r] : r;
+}
+
+SALTUS_FN int saltus_end_of_lists(const saltus_tables *n, int r)
+{
+    return n->by_species ? n->change_row[r + 1] : r + 1;
+}
+
+SALTUS_FN int saltus_list_at(const saltus_tables *n, int l)
+{
+    return n->by_species ? n->change_species[l] : l;
+}
+
+/* Recompute the rules that reaction r has changed. */
+SALTUS_FN void saltus_direct_follow_rules(saltus_trajectory *p, int r)
 {
     const saltus_tables *n = p->n;
     for (int i = n->rule_row[r]; i < n->rule_row[r + 1]; ++i) {
         saltus_trajectory_run_rule(p, n->rule_of[i]);
     }
-    /* A pair is never negative; if it overflows, the total shows it. */
+}
+
+/* Recompute the propensities of a list that are pairs. A pair is never negative; if it overflows,
+ * the total shows it. */
+SALTUS_FN void saltus_direct_follow_pairs(saltus_trajectory *p, saltus_direct *d, int list)
+{
+    const saltus_tables *n = p->n;
     const int32_t *dependent = n->dependent;
     const saltus_pair *pairs = n->pairs;
     const double *v = p->v;
     double *values = d->values;
-    const int other = n->dependent_other[r];
-    for (int i = n->dependent_row[r]; i < other; i += 4) {
+    const int other = n->dependent_other[list];
+    for (int i = n->dependent_row[list]; i < other; i += 4) {
         for (int k = i; k < i + 4; ++k) {
             const saltus_pair *q = &pairs[dependent[k]];
             values[SALTUS_AT(dependent[k])] = saltus_pair_rate(p, q, dependent[k]) *
@@ -255,20 +279,85 @@ SALTUS_FN void saltus_direct_follow_pairs(saltus_trajectory *p, saltus_direct *d
     }
 }
 
-/* Recompute what reaction r has changed. */
-SALTUS_FN saltus_failure saltus_direct_follow(saltus_trajectory *p, saltus_direct *d, int r)
+/* Recompute the other propensities of a list. */
+SALTUS_FN saltus_failure saltus_direct_follow_others(saltus_trajectory *p, saltus_direct *d,
+                                                     int list)
 {
     const saltus_tables *n = p->n;
     const int32_t *dependent = n->dependent;
-    saltus_direct_follow_pairs(p, d, r);
-    for (int i = n->dependent_other[r]; i < n->dependent_row[r + 1]; ++i) {
+    for (int i = n->dependent_other[list]; i < n->dependent_row[list + 1]; ++i) {
         if (SALTUS_RARE(saltus_direct_update(p, d, dependent[i]) != SALTUS_FINE)) {
             return p->failure;
         }
     }
-    for (int i = n->node_row[r]; i < n->node_row[r + 1]; ++i) {
+    return SALTUS_FINE;
+}
+
+/* Recompute the sums of a list. */
+SALTUS_FN void saltus_direct_follow_nodes(const saltus_tables *n, saltus_direct *d, int list)
+{
+    for (int i = n->node_row[list]; i < n->node_row[list + 1]; ++i) {
         saltus_tree_sum(n, d, n->node[i]);
     }
+}
+
+/* Ask for what lists by species will read, which is far apart: first where they begin, then the
+ * lists, then what their dependents read. Each list would wait for these one after the other. */
+SALTUS_FN void saltus_direct_fetch_lists(const saltus_tables *n, const saltus_direct *d, int r)
+{
+    const int first = n->change_row[r], end = n->change_row[r + 1];
+    for (int c = first; c < end; ++c) {
+        const int s = n->change_species[c];
+        SALTUS_PREFETCH(&n->dependent_row[s]);
+        SALTUS_PREFETCH(&n->dependent_other[s]);
+        SALTUS_PREFETCH(&n->node_row[s]);
+    }
+    for (int c = first; c < end; ++c) {
+        const int s = n->change_species[c];
+        SALTUS_PREFETCH(&n->dependent[n->dependent_row[s]]);
+        SALTUS_PREFETCH(&n->node[n->node_row[s]]);
+    }
+    for (int c = first; c < end; ++c) {
+        const int s = n->change_species[c];
+        for (int i = n->dependent_row[s]; i < n->dependent_row[s + 1]; ++i) {
+            SALTUS_PREFETCH(&n->pairs[n->dependent[i]]);
+            SALTUS_PREFETCH(&d->values[SALTUS_AT(n->dependent[i])]);
+        }
+    }
+}
+
+/* Recompute what reaction r has changed, where lists are by species. A sum above two of them is
+ * made by either; the last to make it finds all below it as it is to be. */
+SALTUS_OUTLINE saltus_failure saltus_direct_follow_species(saltus_trajectory *p, saltus_direct *d,
+                                                           int r)
+{
+    const saltus_tables *n = p->n;
+    saltus_direct_fetch_lists(n, d, r);
+    for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
+        saltus_direct_follow_pairs(p, d, n->change_species[c]);
+        if (SALTUS_RARE(saltus_direct_follow_others(p, d, n->change_species[c]) != SALTUS_FINE)) {
+            return p->failure;
+        }
+    }
+    for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
+        saltus_direct_follow_nodes(n, d, n->change_species[c]);
+    }
+    return SALTUS_FINE;
+}
+
+/* Recompute what reaction r has changed. */
+SALTUS_FN saltus_failure saltus_direct_follow(saltus_trajectory *p, saltus_direct *d, int r)
+{
+    const saltus_tables *n = p->n;
+    saltus_direct_follow_rules(p, r);
+    if (SALTUS_RARE(n->by_species)) {
+        return saltus_direct_follow_species(p, d, r);
+    }
+    saltus_direct_follow_pairs(p, d, r);
+    if (SALTUS_RARE(saltus_direct_follow_others(p, d, r) != SALTUS_FINE)) {
+        return p->failure;
+    }
+    saltus_direct_follow_nodes(n, d, r);
     return SALTUS_FINE;
 }
 

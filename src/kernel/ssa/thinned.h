@@ -185,7 +185,8 @@ SALTUS_FN saltus_failure saltus_thinned_follow(saltus_trajectory *p, saltus_dire
 {
     const saltus_tables *n = p->n;
     saltus_failure bounded = SALTUS_FINE;
-    saltus_direct_follow_pairs(p, d, r);
+    saltus_direct_follow_rules(p, r);
+    saltus_direct_follow_pairs(p, d, r); /* where laws drift, lists are by reaction */
     for (int i = n->dependent_other[r]; i < n->dependent_row[r + 1]; ++i) {
         const int thinned = n->thinned_of[n->dependent[i]];
         const saltus_failure failure = thinned >= 0 ? saltus_thinned_bound(p, d, thinned)
@@ -198,9 +199,7 @@ SALTUS_FN saltus_failure saltus_thinned_follow(saltus_trajectory *p, saltus_dire
     if (SALTUS_RARE(bounded != SALTUS_FINE) && saltus_thinned_open(p, d) != SALTUS_FINE) {
         return p->failure;
     }
-    for (int i = n->node_row[r]; i < n->node_row[r + 1]; ++i) {
-        saltus_tree_sum(n, d, n->node[i]);
-    }
+    saltus_direct_follow_nodes(n, d, r);
     if (SALTUS_RARE(bounded != SALTUS_FINE)) {
         for (int i = 0; i < n->n_thinned_nodes; ++i) {
             saltus_tree_sum(n, d, n->thinned_node[i]);

@@ -333,12 +333,19 @@ void saltus_place_rows(saltus_freezer *f);
 /* tables.c */
 /** Reactions, laws, dependencies, the tree. */
 SALTUS_MUST_CHECK saltus_status saltus_fill_reactions(saltus_freezer *f, saltus_error *err);
+/** Whether a count, directly or through rules, enters e. */
+bool saltus_reads_counts(const saltus_freezer *f, const saltus_expr *e);
+
+/* dependents.c */
+/** With more reactions than these, what changes is listed by species, unless a law drifts with
+ * time. The layouts of a GPU that pack tables take fewer (kernel/ssa/packed.h). */
+enum { SALTUS_MOST_LISTS = 1 << 15 };
+/** What depends on what, and the tree of sums; behind changes and laws. */
+SALTUS_MUST_CHECK saltus_status saltus_fill_dependents(saltus_freezer *f, saltus_error *err);
 /** The nodes of the tree above some of the reactions, level by level; the tree is there. */
 SALTUS_MUST_CHECK saltus_status saltus_nodes_above(saltus_freezer *f, const int32_t *reactions,
                                                    int n_reactions, const int32_t **nodes,
                                                    int32_t *n_nodes, saltus_error *err);
-/** Whether a count, directly or through rules, enters e. */
-bool saltus_reads_counts(const saltus_freezer *f, const saltus_expr *e);
 
 /* thinned.c */
 /** Bounds of the laws that drift with time; behind rules and reactions. */
