@@ -97,6 +97,32 @@ void *saltus_arena_alloc(saltus_arena *arena, size_t size)
     return p;
 }
 
+saltus_arena_mark saltus_arena_here(const saltus_arena *arena)
+{
+    return (saltus_arena_mark){arena->page, arena->used};
+}
+
+/* Where pages were added, the first of them stays, empty: else rewinding again and again near the
+ * end of a page would allocate one each time. */
+void saltus_arena_rewind(saltus_arena *arena, saltus_arena_mark mark)
+{
+    size_t end = arena->used, begin = mark.used;
+    while (arena->page != mark.page) {
+        struct saltus_arena_page *next = arena->page->next;
+        begin = 0;
+        if (next == mark.page) {
+            break;
+        }
+        saltus_free(arena->page);
+        arena->page = next;
+        end = next->size;
+    }
+    if (arena->page) { /* what is handed out is zero */
+        memset(arena->page->data + begin, 0, end - begin);
+    }
+    arena->used = begin;
+}
+
 char *saltus_arena_strndup(saltus_arena *arena, const char *s, size_t n)
 {
     char *copy = saltus_arena_alloc(arena, n + 1);

@@ -36,6 +36,14 @@ typedef struct saltus_arena {
 
 /** Zeroed, aligned for any type; NULL when memory ran out. */
 void *saltus_arena_alloc(saltus_arena *arena, size_t size);
+/** A place in an arena, to which it can be rewound: what was allocated since is free again, for the
+ * arena. */
+typedef struct saltus_arena_mark {
+    struct saltus_arena_page *page;
+    size_t used;
+} saltus_arena_mark;
+saltus_arena_mark saltus_arena_here(const saltus_arena *arena);
+void saltus_arena_rewind(saltus_arena *arena, saltus_arena_mark mark);
 /** A copy of the first n characters of s, ended by a zero. */
 char *saltus_arena_strndup(saltus_arena *arena, const char *s, size_t n);
 void saltus_arena_free(saltus_arena *arena);

@@ -27,7 +27,7 @@ static int push_late(const saltus_freezer *f, const saltus_step *s, int64_t *net
             is_product ? &r->products[k - r->n_reactants] : &r->reactants[k];
         if (f->reacts[q->variable]) {
             species[n] = f->net->bindings[q->variable].row;
-            net[species[n++]] += (is_product ? 1 : -1) * saltus_way_count(&s->way, q);
+            net[species[n++]] += (is_product ? 1 : -1) * saltus_way_count(s->way, q);
         }
     }
     for (int k = 0; k < n; ++k) { /* each once, where it does change */

@@ -450,6 +450,8 @@ void saltus_freezer_free(saltus_freezer *f)
     saltus_free(f->clocks);
     saltus_free(f->clock_when);
     saltus_free(f->steps);
+    saltus_free(f->factor_species);
+    saltus_free(f->factor_offset);
     saltus_free(f->code);
     saltus_free(f->constants);
     saltus_free(f->laws);

@@ -25,12 +25,14 @@ typedef struct saltus_way {
 typedef struct saltus_step {
     const char *id;
     const saltus_reaction *reaction;
-    bool backward;
-    saltus_way way;
-    bool is_product;
-    saltus_product product;
-    const saltus_expr *law; /**< when it is no product */
+    const saltus_way *way;
+    const saltus_expr *law; /**< NULL: a product that comes from nothing that was set */
     const char *kind;
+    double rate;      /**< of a product, */
+    int first_factor; /**< and its factors in those of the freezer, */
+    int n_factors;    /**< at most SALTUS_MAX_FACTORS */
+    bool is_product;
+    bool backward;
     bool is_net; /**< its law is the reaction's where that has one sign, else 0 */
     bool drifts; /**< its law reads the time other than through flags */
 } saltus_step;
@@ -104,6 +106,9 @@ typedef struct saltus_freezer {
 
     saltus_step *steps;
     size_t n_steps, steps_capacity;
+    int32_t *factor_species; /**< [factor] of products, step by step: a row, */
+    double *factor_offset;   /**< and what is taken off its value */
+    size_t n_factors, factor_species_capacity, factor_offset_capacity;
 
     saltus_instruction *code;
     size_t n_code, code_capacity;
@@ -263,10 +268,10 @@ bool saltus_changes_at_once(const saltus_reaction *r, int64_t net);
 SALTUS_MUST_CHECK saltus_status saltus_fill_delays(saltus_freezer *f, saltus_error *err);
 
 /* ways.c */
-/** The ways of a reaction, (*ways)[*n] for the caller to free: one where all is whole. Fails where
- * stoichiometries are not, and neither scaling nor the user allows that. */
+/** The ways of a reaction, (*ways)[*n] in the freezer's arena or constant: one where all is whole.
+ * Fails where stoichiometries are not, and neither scaling nor the user allows that. */
 SALTUS_MUST_CHECK saltus_status saltus_find_ways(saltus_freezer *f, const saltus_reaction *r,
-                                                 bool backward, saltus_way **ways, int *n,
+                                                 bool backward, const saltus_way **ways, int *n,
                                                  saltus_error *err);
 /** How many molecules of a participant a firing in this way takes or makes. */
 int64_t saltus_way_count(const saltus_way *way, const saltus_participant *p);

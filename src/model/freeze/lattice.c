@@ -106,7 +106,7 @@ static void look_at_size(saltus_freezer *f, const saltus_step *step)
 {
     char place[160];
     const saltus_reaction *r = step->reaction;
-    if (f->model->space->site_sizes && !(step->is_product && step->product.n == 1) &&
+    if (f->model->space->site_sizes && !(step->is_product && step->n_factors == 1) &&
         !saltus_expr_any(r->law, reads_size, f)) {
         saltus_model_warn(f->model,
                           "%sreaction '%s': its rate law does not use the size of a compartment; "
@@ -119,24 +119,25 @@ static void look_at_size(saltus_freezer *f, const saltus_step *step)
 static bool is_mass_action(const saltus_freezer *f, const saltus_step *step)
 {
     const saltus_reaction *r = step->reaction;
-    const saltus_product *p = &step->product;
+    const int32_t *species = f->factor_species + step->first_factor;
+    const double *offset = f->factor_offset + step->first_factor;
     int64_t n = 0;
     bool fits = step->is_product && step->id == r->id; /* else one of two ways */
     for (int i = 0; i < r->n_reactants; ++i) {
         n += r->reactants[i].n;
     }
-    for (int i = 0; fits && i < p->n; ++i) { /* each is another molecule of the reactants */
+    for (int i = 0; fits && i < step->n_factors; ++i) { /* each is another molecule of the reactants */
         double most = 0.0;
         for (int k = 0; k < r->n_reactants; ++k) {
-            const bool same = f->net->bindings[r->reactants[k].variable].row == p->species[i];
+            const bool same = f->net->bindings[r->reactants[k].variable].row == species[i];
             most += same ? (double)r->reactants[k].n : 0.0;
         }
-        fits = p->offset[i] < most;
+        fits = offset[i] < most;
         for (int k = 0; k < i; ++k) {
-            fits &= p->species[k] != p->species[i] || p->offset[k] != p->offset[i];
+            fits &= species[k] != species[i] || offset[k] != offset[i];
         }
     }
-    return r->mass_action || (fits && n == p->n);
+    return r->mass_action || (fits && n == step->n_factors);
 }
 
 /* What a step has in the sites of all types: rate[type * n_reactions + i]. */
@@ -148,7 +149,7 @@ static saltus_status fill_rate(saltus_freezer *f, const saltus_lattice *l, size_
     const saltus_step *step = &f->steps[i];
     const saltus_reaction *r = step->reaction;
     const saltus_site_rate *rates = f->model->space->rates[r - f->model->reactions];
-    const double own = step->is_product ? step->product.rate : 1.0;
+    const double own = step->is_product ? step->rate : 1.0;
     bool uses_own = false, is_given = false;
     for (int type = 0; type < l->n_types; ++type) {
         const bool happens = !rates || rates[type].happens;

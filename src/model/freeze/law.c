@@ -117,10 +117,9 @@ static int64_t n_consumed(const saltus_freezer *f, const saltus_step *s, int row
 }
 
 /* k*A^2 where two A are consumed: warn, or take it as k*A*(A-1) if asked to. */
-static void look_at_powers(saltus_freezer *f, saltus_step *s)
+static void look_at_powers(saltus_freezer *f, const saltus_step *s, saltus_product *p)
 {
     char place[160];
-    saltus_product *p = &s->product;
     for (int i = 0; i < p->n; ++i) {
         int same = 0, plain = 0, first = i;
         for (int j = 0; j < p->n; ++j) {
@@ -197,13 +196,37 @@ static const saltus_expr *mass_action(saltus_freezer *f, const saltus_reaction *
     return e;
 }
 
+/* The factors of a product behind those so far. */
+static saltus_status push_factors(saltus_freezer *f, const saltus_product *p, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    for (int i = 0; i < p->n; ++i) {
+        int32_t *species = saltus_grow(f->factor_species, f->n_factors,
+                                       &f->factor_species_capacity, sizeof *species);
+        SALTUS_NEED(species);
+        f->factor_species = species;
+        double *offset = saltus_grow(f->factor_offset, f->n_factors, &f->factor_offset_capacity,
+                                     sizeof *offset);
+        SALTUS_NEED(offset);
+        f->factor_offset = offset;
+        if (f->n_factors >= INT32_MAX) {
+            SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "the network is too large for 2^31 factors");
+        }
+        f->factor_species[f->n_factors] = p->species[i];
+        f->factor_offset[f->n_factors++] = p->offset[i];
+    }
+done:
+    return status;
+}
+
 static saltus_status add_step(saltus_freezer *f, const saltus_reaction *r, const char *suffix,
                               int number, const saltus_way *way, const saltus_expr *law,
                               saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     char place[160];
-    saltus_step s = {.id = r->id, .reaction = r, .way = *way, .law = law};
+    saltus_product product = {0};
+    saltus_step s = {.id = r->id, .reaction = r, .way = way, .law = law};
     if (suffix[0] || number > 0) {
         const size_t size = strlen(r->id) + strlen(suffix) + 16;
         char *id = saltus_arena_alloc(f->arena, size);
@@ -212,13 +235,19 @@ static saltus_status add_step(saltus_freezer *f, const saltus_reaction *r, const
         s.id = id;
         s.backward = strcmp(suffix, ".backward") == 0;
     }
-    s.is_product = is_propensity(f, law, &s.product);
+    s.is_product = is_propensity(f, law, &product);
     if (s.is_product && !r->mass_action) {
-        look_at_powers(f, &s);
+        look_at_powers(f, &s, &product);
     }
-    if (s.is_product && !(s.product.rate >= 0.0 && isfinite(s.product.rate))) {
+    if (s.is_product && !(product.rate >= 0.0 && isfinite(product.rate))) {
         SALTUS_FAIL(SALTUS_E_MODEL, "%sreaction '%s': its rate constant is %g",
-                    saltus_place(f->model, r->line, place), s.id, s.product.rate);
+                    saltus_place(f->model, r->line, place), s.id, product.rate);
+    }
+    if (s.is_product) {
+        s.rate = product.rate;
+        s.first_factor = (int)f->n_factors;
+        s.n_factors = product.n;
+        SALTUS_TRY(push_factors(f, &product, err));
     }
     const bool has_time = saltus_reads_time(f, law),
                is_stepped = f->model->space && saltus_moves(f, law);
@@ -226,7 +255,7 @@ static saltus_status add_step(saltus_freezer *f, const saltus_reaction *r, const
     s.kind = is_stepped         ? "at the middle of steps"
              : s.drifts         ? "thinned"
              : !s.is_product    ? "expression"
-             : s.product.n == 0 ? "constant"
+             : s.n_factors == 0 ? "constant"
                                 : "mass action";
     saltus_step *grown = saltus_grow(f->steps, f->n_steps, &f->steps_capacity, sizeof *f->steps);
     SALTUS_NEED(grown);
@@ -241,7 +270,7 @@ static saltus_status add_steps(saltus_freezer *f, const saltus_reaction *r, cons
                                const saltus_expr *law, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    saltus_way *ways = NULL;
+    const saltus_way *ways = NULL;
     int n = 0;
     SALTUS_TRY(saltus_find_ways(f, r, strcmp(suffix, ".backward") == 0, &ways, &n, err));
     for (int i = 0; i < n; ++i) {
@@ -254,7 +283,6 @@ static saltus_status add_steps(saltus_freezer *f, const saltus_reaction *r, cons
         SALTUS_TRY(add_step(f, r, suffix, n > 1 ? i + 1 : 0, &ways[i], share, err));
     }
 done:
-    saltus_free(ways);
     return status;
 }
 
@@ -289,6 +317,8 @@ static saltus_status make_step(saltus_freezer *f, const saltus_reaction *r, salt
     (void)snprintf(what, sizeof what, "%sreaction '%.100s': its rate law",
                    saltus_place(f->model, r->line, place), r->id);
     SALTUS_TRY(saltus_free_of_time(f, r->law, false, what, NULL, &law, err));
+    const saltus_arena_mark before = saltus_arena_here(f->arena);
+    const size_t n_before = f->n_steps;
     if (r->mass_action) {
         SALTUS_TRY(check_order(f, r, err));
         law = mass_action(f, r, law);
@@ -314,6 +344,13 @@ static saltus_status make_step(saltus_freezer *f, const saltus_reaction *r, salt
         }
     } else {
         SALTUS_TRY(add_steps(f, r, "", law, err));
+        /* large networks are all of this kind, and their laws would be most of their memory */
+        saltus_step *s = &f->steps[n_before];
+        if (r->mass_action && f->n_steps == n_before + 1 && s->is_product &&
+            !saltus_reads_set(f, law) && !saltus_reads_time(f, law) && s->id == r->id) {
+            s->law = NULL;
+            saltus_arena_rewind(f->arena, before);
+        }
     }
 done:
     return status;

@@ -43,7 +43,7 @@ static bool has_long_expressions(const saltus_freezer *f)
         is |= is_long(saltus_value_of(&f->model->variables[f->order[k]]));
     }
     for (size_t i = 0; i < f->n_steps; ++i) {
-        is |= is_long(f->steps[i].law);
+        is |= f->steps[i].law && is_long(f->steps[i].law);
     }
     return is;
 }
@@ -75,7 +75,7 @@ static saltus_status find_changes(saltus_rows *rows, saltus_error *err)
         }
     }
     for (size_t r = 0; r < f->n_steps; ++r) {
-        if (f->steps[r].is_product && saltus_reads_set(f, f->steps[r].law)) {
+        if (f->steps[r].is_product && f->steps[r].law && saltus_reads_set(f, f->steps[r].law)) {
             (void)saltus_find_product(f, f->steps[r].law, &rows->products[r]);
             rows->steps[rows->n_steps++] = (int)r;
         }

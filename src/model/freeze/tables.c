@@ -24,7 +24,7 @@ static saltus_status fill_changes(saltus_freezer *f, int64_t *net, saltus_error 
                 is_product ? &r->products[k - r->n_reactants] : &r->reactants[k];
             if (f->reacts[q->variable]) {
                 const int s = f->net->bindings[q->variable].row;
-                net[s] += (is_product ? sign : -sign) * saltus_way_count(&f->steps[i].way, q);
+                net[s] += (is_product ? sign : -sign) * saltus_way_count(f->steps[i].way, q);
                 SALTUS_TRY(saltus_lists_push(&changes, s, err));
             }
         }
@@ -63,22 +63,17 @@ static saltus_status fill_laws(saltus_freezer *f, saltus_error *err)
     saltus_status status = SALTUS_OK;
     saltus_tables *t = &f->net->tables;
     const size_t n = f->n_steps;
-    saltus_lists factors = {0};
+    const void *p = NULL;
     double *rate = saltus_arena_alloc(f->arena, (n + 1) * sizeof *rate);
     int32_t *law = saltus_arena_alloc(f->arena, (n + 1) * sizeof *law);
-    double *offset = NULL;
-    SALTUS_NEED(rate);
-    SALTUS_NEED(law);
-    factors.start = saltus_calloc(n + 1, sizeof *factors.start);
-    SALTUS_NEED(factors.start);
+    int32_t *row = saltus_arena_alloc(f->arena, (n + 1) * sizeof *row);
+    SALTUS_NEED(rate && law && row);
     for (size_t i = 0; i < n; ++i) {
         const saltus_step *s = &f->steps[i];
         law[i] = -1;
+        row[i + 1] = row[i] + s->n_factors;
         if (s->is_product) {
-            rate[i] = s->product.rate;
-            for (int k = 0; k < s->product.n; ++k) {
-                SALTUS_TRY(saltus_lists_push(&factors, s->product.species[k], err));
-            }
+            rate[i] = s->rate;
         } else {
             saltus_program *grown =
                 saltus_grow(f->laws, f->n_laws, &f->laws_capacity, sizeof *f->laws);
@@ -87,22 +82,17 @@ static saltus_status fill_laws(saltus_freezer *f, saltus_error *err)
             SALTUS_TRY(saltus_compile(f, s->law, &f->laws[f->n_laws], err));
             law[i] = (int32_t)f->n_laws++;
         }
-        factors.start[i + 1] = (int32_t)factors.n_items;
     }
-    offset = saltus_arena_alloc(f->arena, (factors.n_items + 1) * sizeof *offset);
-    SALTUS_NEED(offset);
-    for (size_t i = 0; i < n; ++i) {
-        if (f->steps[i].is_product && f->steps[i].product.n > 0) {
-            memcpy(offset + factors.start[i], f->steps[i].product.offset,
-                   (size_t)f->steps[i].product.n * sizeof *offset);
-        }
-    }
-    SALTUS_TRY(saltus_lists_keep(f, &factors, (int)n, &t->factor_row, &t->factor_species, err));
+    SALTUS_TRY(
+        saltus_keep_copy(f, f->factor_species, f->n_factors, sizeof *f->factor_species, &p, err));
+    t->factor_species = p;
+    SALTUS_TRY(
+        saltus_keep_copy(f, f->factor_offset, f->n_factors, sizeof *f->factor_offset, &p, err));
+    t->factor_offset = p;
     t->rate = rate;
     t->law_program = law;
-    t->factor_offset = offset;
+    t->factor_row = row;
 done:
-    saltus_lists_free(&factors);
     return status;
 }
 

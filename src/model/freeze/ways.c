@@ -146,13 +146,14 @@ static saltus_status check_constant(const saltus_freezer *f, const saltus_reacti
 }
 
 saltus_status saltus_find_ways(saltus_freezer *f, const saltus_reaction *r, bool backward,
-                               saltus_way **ways, int *n, saltus_error *err)
+                               const saltus_way **ways, int *n, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     char place[160];
     double *parts = NULL;
     int n_parts = 0, times = 2;
     const saltus_participant *first = NULL;
+    saltus_way *found = NULL;
     *ways = NULL;
     *n = 0;
     SALTUS_TRY(check_constant(f, r, err));
@@ -162,12 +163,15 @@ saltus_status saltus_find_ways(saltus_freezer *f, const saltus_reaction *r, bool
             ++n_parts;
         }
     }
-    *ways = saltus_calloc((size_t)n_parts + 1, sizeof **ways);
-    SALTUS_NEED(*ways);
     if (!first) {
-        (*ways)[(*n)++] = (saltus_way){.u = 1.0, .share = 1.0, .times = 1};
+        static const saltus_way whole = {.u = 1.0, .share = 1.0, .times = 1};
+        *ways = &whole;
+        *n = 1;
         goto done;
     }
+    found = saltus_arena_alloc(f->arena, ((size_t)n_parts + 1) * sizeof *found);
+    SALTUS_NEED(found);
+    *ways = found;
     while (times <= MOST_TIMES && !is_scale(f, r, backward, times)) {
         ++times;
     }
@@ -176,7 +180,7 @@ saltus_status saltus_find_ways(saltus_freezer *f, const saltus_reaction *r, bool
         goto done;
     }
     if (times <= MOST_TIMES) {
-        (*ways)[(*n)++] = (saltus_way){.u = 1.0, .share = 1.0 / times, .times = times};
+        found[(*n)++] = (saltus_way){.u = 1.0, .share = 1.0 / times, .times = times};
         saltus_model_warn(f->model,
                           "%sreaction '%s': its stoichiometries are taken %d times and its rate "
                           "divided by as much, so that molecules are whole",
@@ -194,7 +198,7 @@ saltus_status saltus_find_ways(saltus_freezer *f, const saltus_reaction *r, bool
             parts[k++] = participant(r, i)->part;
         }
     }
-    *n = divide(f, r, parts, n_parts, *ways);
+    *n = divide(f, r, parts, n_parts, found);
 done:
     saltus_free(parts);
     return status;

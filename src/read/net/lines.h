@@ -23,6 +23,12 @@ typedef struct saltus_net_line {
     saltus_net_block block;
 } saltus_net_line;
 
+/* A rate of reactions, and whether it is a constant. */
+typedef struct saltus_net_rate {
+    const saltus_expr *e;
+    bool is_constant;
+} saltus_net_rate;
+
 typedef struct saltus_net_reader {
     saltus_model *model;
     const char *name;
@@ -31,6 +37,10 @@ typedef struct saltus_net_reader {
     size_t n_lines, lines_capacity;
     int *species; /* variable of species 1, 2, … */
     size_t n_species;
+    saltus_participant **singles; /* [variable] one molecule of it; NULL: not needed so far */
+    saltus_map rate_of;           /* text -> index into rates */
+    saltus_net_rate *rates;
+    size_t n_rates, rates_capacity;
     size_t n_of[SALTUS_NET_N_BLOCKS];
     bool begun[SALTUS_NET_N_BLOCKS];
     saltus_error *err;

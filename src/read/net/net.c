@@ -348,6 +348,23 @@ static int compare_ints(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* One molecule of a species: reactions share it. */
+static saltus_status find_single(const saltus_net_reader *r, int variable,
+                                 const saltus_participant **out)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_error *err = r->err;
+    saltus_participant **single = &r->singles[variable];
+    if (!*single) {
+        *single = saltus_arena_alloc(&r->model->arena, sizeof **single);
+        SALTUS_NEED(*single);
+        **single = (saltus_participant){.variable = variable, .n = 1};
+    }
+    *out = *single;
+done:
+    return status;
+}
+
 /* Participants of a list: equal ones are counted. Up to a few, the order of the list is kept. */
 static saltus_status count_list(const saltus_net_reader *r, const saltus_net_list *list,
                                 const saltus_participant **items, int *n_items)
@@ -358,6 +375,11 @@ static saltus_status count_list(const saltus_net_reader *r, const saltus_net_lis
     *items = NULL;
     *n_items = 0;
     if (list->n == 0) {
+        goto done;
+    }
+    if (list->n == 1) {
+        SALTUS_TRY(find_single(r, list->variables[0], items));
+        *n_items = 1;
         goto done;
     }
     if (list->n > FEW) {
@@ -455,36 +477,80 @@ done:
     return status;
 }
 
+/* Write "r12" with its zero, unless `to` is NULL; returns how many bytes that is. */
+static size_t write_id(size_t number, char *to)
+{
+    size_t n = 2;
+    for (size_t rest = number; rest > 0; rest /= 10) {
+        ++n;
+    }
+    for (size_t i = n - 1, rest = number; to && i-- > 1; rest /= 10) {
+        to[i] = (char)('0' + rest % 10);
+    }
+    if (to) {
+        to[0] = 'r';
+        to[n - 1] = '\0';
+    }
+    return n;
+}
+
+/* A rate as it was read before, or read now. Large networks repeat a few dozen. */
+static saltus_status find_rate(saltus_net_reader *r, const saltus_net_line *l, const char *what,
+                               const char *text, const saltus_net_rate **out)
+{
+    enum { MOST = 1000 }; /* of those that are kept */
+    saltus_status status = SALTUS_OK;
+    saltus_error *err = r->err;
+    const int known = saltus_map_get(&r->rate_of, text);
+    saltus_net_rate *rate = known >= 0 ? &r->rates[known] : NULL;
+    if (!rate) {
+        saltus_net_rate *grown =
+            saltus_grow(r->rates, r->n_rates, &r->rates_capacity, sizeof *r->rates);
+        SALTUS_NEED(grown);
+        r->rates = grown;
+        rate = &r->rates[r->n_rates];
+        SALTUS_TRY(parse_expr(r, l, what, text, &rate->e));
+        SALTUS_TRY(saltus_expr_is_constant_rate(r->model, rate->e, &rate->is_constant, err));
+        if (r->n_rates < MOST) {
+            SALTUS_NEED(saltus_map_put(&r->rate_of, text, (int)r->n_rates) == 0);
+            ++r->n_rates;
+        }
+    }
+    *out = rate;
+done:
+    return status;
+}
+
 /* A constant, or a function whose value is multiplied by the reactants as a constant is. */
-static saltus_status read_rate(const saltus_net_reader *r, const saltus_net_line *l,
-                               const char *what, const char *rest, const saltus_net_list *list,
-                               saltus_reaction *x)
+static saltus_status read_rate(saltus_net_reader *r, const saltus_net_line *l, const char *what,
+                               const char *rest, const saltus_net_list *list, saltus_reaction *x)
 {
     saltus_status status = SALTUS_OK;
     saltus_error *err = r->err;
     saltus_arena *arena = &r->model->arena;
-    const saltus_expr *k = NULL;
-    SALTUS_TRY(parse_expr(r, l, what, rest, &k));
-    SALTUS_TRY(saltus_expr_is_constant_rate(r->model, k, &x->mass_action, err));
-    x->law = x->mass_action ? saltus_net_per_combination(arena, k, x)
-                            : saltus_net_times_reactants(arena, k, list, 0);
+    const saltus_net_rate *rate = NULL;
+    SALTUS_TRY(find_rate(r, l, what, rest, &rate));
+    x->mass_action = rate->is_constant;
+    x->law = x->mass_action ? saltus_net_per_combination(arena, rate->e, x)
+                            : saltus_net_times_reactants(arena, rate->e, list, 0);
     SALTUS_NEED(x->law);
 done:
     return status;
 }
 
 /* "1,2 3 rate". More molecules of one kind than this are no reaction, and their factorial is no
- * number. */
-static saltus_status read_reaction(const saltus_net_reader *r, const saltus_net_line *l,
-                                   size_t number, saltus_net_list *reactants,
+ * number. The reaction's name is written to *id, which is moved behind it. */
+static saltus_status read_reaction(saltus_net_reader *r, const saltus_net_line *l, size_t number,
+                                   char **id, saltus_net_list *reactants,
                                    saltus_net_list *products)
 {
     enum { MOST_REACTANTS = 100 };
     saltus_status status = SALTUS_OK;
     saltus_error *err = r->err;
-    saltus_reaction x = {.line = l->number};
+    saltus_reaction x = {.id = *id, .line = l->number};
     char what[40], *rest = l->text, *factor = NULL;
     (void)snprintf(what, sizeof what, "reaction 'r%zu'", number);
+    *id += write_id(number, *id);
     SALTUS_TRY(read_list(r, l, saltus_net_cut_word(&rest), reactants));
     SALTUS_TRY(read_list(r, l, saltus_net_cut_word(&rest), products));
     if (reactants->n > MOST_REACTANTS) {
@@ -501,19 +567,21 @@ static saltus_status read_reaction(const saltus_net_reader *r, const saltus_net_
     if (kind == LAW_NONE) {
         SALTUS_TRY(read_rate(r, l, what, rest, reactants, &x));
     }
-    const int length = snprintf(what, sizeof what, "r%zu", number);
-    x.id = saltus_arena_strndup(&r->model->arena, what, (size_t)length);
-    SALTUS_NEED(x.id);
     SALTUS_TRY(saltus_model_push_reaction(r->model, &x, err));
 done:
     return status;
 }
 
-static saltus_status read_all(const saltus_net_reader *r)
+static saltus_status read_all(saltus_net_reader *r)
 {
     saltus_status status = SALTUS_OK;
+    saltus_error *err = r->err;
     saltus_net_list reactants = {0}, products = {0};
+    const size_t n = r->n_of[SALTUS_NET_REACTIONS];
     size_t n_reactions = 0;
+    char *ids = saltus_arena_alloc(&r->model->arena, n * write_id(n, NULL));
+    r->singles = saltus_calloc(r->model->n_variables, sizeof *r->singles);
+    SALTUS_NEED(ids && r->singles);
     for (size_t i = 0; i < r->n_lines; ++i) {
         const saltus_net_line *l = &r->lines[i];
         if (l->block == SALTUS_NET_GROUPS) {
@@ -525,7 +593,7 @@ static saltus_status read_all(const saltus_net_reader *r)
     for (size_t i = 0; i < r->n_lines; ++i) { /* every rule is known now */
         const saltus_net_line *l = &r->lines[i];
         if (l->block == SALTUS_NET_REACTIONS) {
-            SALTUS_TRY(read_reaction(r, l, ++n_reactions, &reactants, &products));
+            SALTUS_TRY(read_reaction(r, l, ++n_reactions, &ids, &reactants, &products));
         }
     }
 done:
@@ -566,6 +634,9 @@ done:
     saltus_free(r.text);
     saltus_free(r.lines);
     saltus_free(r.species);
+    saltus_free(r.singles);
+    saltus_free(r.rates);
+    saltus_map_free(&r.rate_of);
     return status;
 }
 
