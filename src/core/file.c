@@ -188,6 +188,17 @@ static uint32_t rotate(uint32_t x, int n)
     return (x >> n) | (x << (32 - n));
 }
 
+/* Round i, s[k] being the words a to h as they stand at (k + i) mod 8: no word is moved. */
+static inline void sha_round(uint32_t s[8], int i, uint32_t w)
+{
+    uint32_t *h = &s[(7 - i) & 7];
+    const uint32_t a = s[-i & 7], b = s[(1 - i) & 7], c = s[(2 - i) & 7];
+    const uint32_t e = s[(4 - i) & 7], f = s[(5 - i) & 7], g = s[(6 - i) & 7];
+    *h += (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) + ((e & f) ^ (~e & g)) + sha_k[i] + w;
+    s[(3 - i) & 7] += *h;
+    *h += (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
+}
+
 static void sha_block(uint32_t h[8], const unsigned char *p)
 {
     uint32_t w[64], s[8];
@@ -201,15 +212,15 @@ static void sha_block(uint32_t h[8], const unsigned char *p)
                (rotate(b, 17) ^ rotate(b, 19) ^ (b >> 10));
     }
     memcpy(s, h, sizeof s);
-    for (int i = 0; i < 64; ++i) {
-        const uint32_t e = s[4], a = s[0];
-        const uint32_t t1 = s[7] + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) +
-                            ((e & s[5]) ^ (~e & s[6])) + sha_k[i] + w[i];
-        const uint32_t t2 = (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) +
-                            ((a & s[1]) ^ (a & s[2]) ^ (s[1] & s[2]));
-        memmove(s + 1, s, 7 * sizeof *s);
-        s[4] += t1;
-        s[0] = t1 + t2;
+    for (int i = 0; i < 64; i += 8) { /* places are then known when it is compiled */
+        sha_round(s, i, w[i]);
+        sha_round(s, i + 1, w[i + 1]);
+        sha_round(s, i + 2, w[i + 2]);
+        sha_round(s, i + 3, w[i + 3]);
+        sha_round(s, i + 4, w[i + 4]);
+        sha_round(s, i + 5, w[i + 5]);
+        sha_round(s, i + 6, w[i + 6]);
+        sha_round(s, i + 7, w[i + 7]);
     }
     for (int i = 0; i < 8; ++i) {
         h[i] += s[i];

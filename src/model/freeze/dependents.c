@@ -159,7 +159,7 @@ static bool is_listed_by_species(const saltus_freezer *f)
     for (size_t i = 0; i < f->n_steps; ++i) {
         drifts |= f->steps[i].drifts;
     }
-    return f->n_steps > SALTUS_MOST_LISTS && !drifts;
+    return f->n_steps > (size_t)f->model->most_lists && !drifts;
 }
 
 static saltus_status start_readers(readers *r, int n_species, saltus_error *err)

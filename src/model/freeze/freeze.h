@@ -342,9 +342,6 @@ SALTUS_MUST_CHECK saltus_status saltus_fill_reactions(saltus_freezer *f, saltus_
 bool saltus_reads_counts(const saltus_freezer *f, const saltus_expr *e);
 
 /* dependents.c */
-/** With more reactions than these, what changes is listed by species, unless a law drifts with
- * time. The layouts of a GPU that pack tables take fewer (kernel/ssa/packed.h). */
-enum { SALTUS_MOST_LISTS = 1 << 15 };
 /** What depends on what, and the tree of sums; behind changes and laws. */
 SALTUS_MUST_CHECK saltus_status saltus_fill_dependents(saltus_freezer *f, saltus_error *err);
 /** The nodes of the tree above some of the reactions, level by level; the tree is there. */

@@ -126,7 +126,8 @@ static bool is_mass_action(const saltus_freezer *f, const saltus_step *step)
     for (int i = 0; i < r->n_reactants; ++i) {
         n += r->reactants[i].n;
     }
-    for (int i = 0; fits && i < step->n_factors; ++i) { /* each is another molecule of the reactants */
+    for (int i = 0; fits && i < step->n_factors;
+         ++i) { /* each is another molecule of the reactants */
         double most = 0.0;
         for (int k = 0; k < r->n_reactants; ++k) {
             const bool same = f->net->bindings[r->reactants[k].variable].row == species[i];

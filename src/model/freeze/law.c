@@ -201,12 +201,12 @@ static saltus_status push_factors(saltus_freezer *f, const saltus_product *p, sa
 {
     saltus_status status = SALTUS_OK;
     for (int i = 0; i < p->n; ++i) {
-        int32_t *species = saltus_grow(f->factor_species, f->n_factors,
-                                       &f->factor_species_capacity, sizeof *species);
+        int32_t *species = saltus_grow(f->factor_species, f->n_factors, &f->factor_species_capacity,
+                                       sizeof *species);
         SALTUS_NEED(species);
         f->factor_species = species;
-        double *offset = saltus_grow(f->factor_offset, f->n_factors, &f->factor_offset_capacity,
-                                     sizeof *offset);
+        double *offset =
+            saltus_grow(f->factor_offset, f->n_factors, &f->factor_offset_capacity, sizeof *offset);
         SALTUS_NEED(offset);
         f->factor_offset = offset;
         if (f->n_factors >= INT32_MAX) {
@@ -344,10 +344,11 @@ static saltus_status make_step(saltus_freezer *f, const saltus_reaction *r, salt
         }
     } else {
         SALTUS_TRY(add_steps(f, r, "", law, err));
-        /* large networks are all of this kind, and their laws would be most of their memory */
+        /* large networks are all of this kind, and their laws would be most of their memory; what
+         * has parts of molecules has its ways in the arena, too, and a law that is divided */
         saltus_step *s = &f->steps[n_before];
-        if (r->mass_action && f->n_steps == n_before + 1 && s->is_product &&
-            !saltus_reads_set(f, law) && !saltus_reads_time(f, law) && s->id == r->id) {
+        if (r->mass_action && f->n_steps == n_before + 1 && s->is_product && s->law == law &&
+            s->id == r->id && !saltus_reads_set(f, law) && !saltus_reads_time(f, law)) {
             s->law = NULL;
             saltus_arena_rewind(f->arena, before);
         }

@@ -19,6 +19,7 @@ saltus_status saltus_model_create(const char *name, saltus_model **out, saltus_e
     SALTUS_NEED(m);
     saltus_handle_add(&m->handle, SALTUS_HANDLE_MODEL);
     m->mole = SALTUS_AVOGADRO;
+    m->most_lists = SALTUS_MOST_LISTS;
     m->name = saltus_strdup(name);
     SALTUS_NEED(m->name);
     *out = m;

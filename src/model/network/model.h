@@ -95,6 +95,10 @@ typedef struct saltus_event {
     int line;
 } saltus_event;
 
+/** With more reactions than these, what a reaction changes is listed by species, unless a law
+ * drifts with time. The layouts of a GPU that pack tables take fewer (kernel/ssa/packed.h). */
+enum { SALTUS_MOST_LISTS = 1 << 15 };
+
 struct saltus_model {
     saltus_handle handle;
     char *name;
@@ -125,6 +129,8 @@ struct saltus_model {
     struct saltus_network *network; /**< NULL until frozen */
     size_t n_read_warnings;         /**< those from before it was frozen */
     saltus_law law;                 /**< how it was frozen */
+    int most_lists; /**< with more reactions, frozen tables list what changes by species; tests
+                         make it small */
 };
 
 /** Add a variable; the id is copied and must be new. Returns its index in *index (may be NULL).

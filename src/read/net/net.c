@@ -541,8 +541,7 @@ done:
 /* "1,2 3 rate". More molecules of one kind than this are no reaction, and their factorial is no
  * number. The reaction's name is written to *id, which is moved behind it. */
 static saltus_status read_reaction(saltus_net_reader *r, const saltus_net_line *l, size_t number,
-                                   char **id, saltus_net_list *reactants,
-                                   saltus_net_list *products)
+                                   char **id, saltus_net_list *reactants, saltus_net_list *products)
 {
     enum { MOST_REACTANTS = 100 };
     saltus_status status = SALTUS_OK;

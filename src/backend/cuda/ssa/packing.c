@@ -143,7 +143,7 @@ const char *saltus_packing_against(const saltus_tables *t, bool is_wide)
         return "it has rates that drift with time";
     }
     if (t->n_levels > SALTUS_PACKED_LEVELS || t->n_leaves + n_nodes(t) > SALTUS_PACKED_MORE ||
-        t->n_reactions >= SALTUS_PACKED_MORE || t->n_species >= MAX_ENTRIES) {
+        t->n_reactions >= SALTUS_PACKED_MORE || t->n_species >= MAX_ENTRIES || t->by_species) {
         return "it has too many reactions";
     }
     for (int r = 0; r < t->n_reactions; ++r) {
