@@ -1,13 +1,17 @@
 #include "write/hdf5/chunk.h"
 
 #include "core/memory.h"
+#include "write/hdf5/consecutive.h"
 
 #include <zlib.h>
 
 #include <endian.h>
 #include <string.h>
 
-enum { TILE = 2048 }; /* values split into byte planes while they are in the first cache */
+enum {
+    TILE = 2048,       /* values split into byte planes while they are in the first cache */
+    LEAST_PACKED = 512 /* in a chunk of consecutive numbers, which is then sure to be smaller */
+};
 
 /* HDF5's shuffle: all lowest bytes, then all next ones, … */
 static void shuffle(unsigned char *planes, size_t n_full, int value_size, const uint64_t *values,
@@ -53,6 +57,20 @@ static int deflate_all(unsigned char *out, uLongf *out_size, unsigned char *in, 
     return rc == Z_STREAM_END ? Z_OK : rc == Z_OK ? Z_BUF_ERROR : rc;
 }
 
+static saltus_status encode_consecutive(const void *values, size_t n, size_t n_full,
+                                        saltus_chunk *out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    uint64_t first;
+    unsigned char *packed = saltus_calloc(saltus_consecutive_bound(n_full), 1);
+    SALTUS_NEED(packed);
+    memcpy(&first, values, sizeof first);
+    *out =
+        (saltus_chunk){.data = packed, .size = saltus_consecutive_encode(first, n, n_full, packed)};
+done:
+    return status;
+}
+
 saltus_status saltus_chunk_encode(const void *values, size_t n, size_t n_full, int value_size,
                                   int level, saltus_chunk *out, saltus_error *err)
 {
@@ -64,6 +82,11 @@ saltus_status saltus_chunk_encode(const void *values, size_t n, size_t n_full, i
 
     *out = (saltus_chunk){0};
     SALTUS_NEED(raw);
+    if (level > 0 && value_size == 8 && n_full >= LEAST_PACKED &&
+        saltus_is_consecutive(values, n)) {
+        status = encode_consecutive(values, n, n_full, out, err);
+        goto done;
+    }
     if (level == 0) {
         store_plain(raw, value_size, values, n);
     } else {

@@ -147,9 +147,14 @@ saltus_status saltus_h5_add_rows(saltus_h5_file *f, saltus_h5_set *s, hsize_t n,
 {
     saltus_status status = SALTUS_OK;
     const char *from = (const char *)memory + 8 * skip;
-    for (hsize_t i = 0; i < n; ++i) {
-        memcpy(saltus_h5_next_row(s), from + 8 * values * i, s->row_bytes);
-        if (++s->n_gathered == s->capacity) {
+    const bool is_dense = 8 * values == s->row_bytes; /* then some rows are copied at once */
+    for (hsize_t i = 0; i < n;) {
+        const hsize_t room = (hsize_t)(s->capacity - s->n_gathered);
+        const hsize_t m = !is_dense ? 1 : n - i < room ? n - i : room;
+        memcpy(saltus_h5_next_row(s), from + 8 * values * i, m * s->row_bytes);
+        i += m;
+        s->n_gathered += (int64_t)m;
+        if (s->n_gathered == s->capacity) {
             SALTUS_TRY(saltus_h5_write_gathered(f, s, err));
         }
     }
