@@ -232,6 +232,11 @@ SALTUS_FN saltus_failure saltus_direct_fire(saltus_trajectory *p, int r)
     return SALTUS_FINE;
 }
 
+/* 0: lists are by reaction. */
+#ifndef SALTUS_BY_SPECIES
+#define SALTUS_BY_SPECIES 1
+#endif
+
 /* The lists of what reaction r changes: saltus_list_at(n, l) for l from the first to before the
  * end.
  */
@@ -350,7 +355,7 @@ SALTUS_FN saltus_failure saltus_direct_follow(saltus_trajectory *p, saltus_direc
 {
     const saltus_tables *n = p->n;
     saltus_direct_follow_rules(p, r);
-    if (SALTUS_RARE(n->by_species)) {
+    if (SALTUS_RARE(SALTUS_BY_SPECIES && n->by_species)) {
         return saltus_direct_follow_species(p, d, r);
     }
     saltus_direct_follow_pairs(p, d, r);
@@ -492,7 +497,7 @@ SALTUS_OUTLINE saltus_failure saltus_direct_run(saltus_trajectory *p, saltus_dir
         if (saltus_direct_follow(p, d, r) != SALTUS_FINE) {
             return p->failure;
         }
-        if (n->watches_state && saltus_trajectory_triggers(p)) {
+        if (SALTUS_EVENTS && n->watches_state && saltus_trajectory_triggers(p)) {
             if (saltus_trajectory_settle(p) != SALTUS_FINE ||
                 saltus_direct_rebuild(p, d) != SALTUS_FINE) {
                 return p->failure;

@@ -41,7 +41,7 @@ SALTUS_LARGE_FN void saltus_trajectory_refresh(saltus_trajectory *p)
     }
     p->v[SALTUS_AT(n->row_time)] = p->t;
     saltus_trajectory_run_live_rules(p);
-    for (int f = 0; f < n->n_flags && saltus_trajectory_run_clocks(p); ++f) {
+    for (int f = 0; SALTUS_EVENTS && f < n->n_flags && saltus_trajectory_run_clocks(p); ++f) {
         saltus_trajectory_run_live_rules(p);
     }
 }
@@ -55,12 +55,12 @@ SALTUS_FN void saltus_trajectory_find_special(saltus_trajectory *p)
     p->special = saltus_next_end(p);
 #endif
     p->special_strict = 0;
-    for (int i = 0; i < p->n_pending; ++i) {
+    for (int i = 0; SALTUS_EVENTS && i < p->n_pending; ++i) {
         if (p->pending[SALTUS_AT(i)].time < p->special) {
             p->special = p->pending[SALTUS_AT(i)].time;
         }
     }
-    for (int f = 0; f < p->n->n_flags; ++f) {
+    for (int f = 0; SALTUS_EVENTS && f < p->n->n_flags; ++f) {
         const saltus_clock *c = &p->n->clocks[f];
 #if !SALTUS_DEVICE
         if (c->kind == SALTUS_CLOCK_NEXT) {
@@ -244,7 +244,7 @@ SALTUS_LARGE_FN saltus_failure saltus_trajectory_settle(saltus_trajectory *p)
     }
 #endif
     saltus_trajectory_refresh(p);
-    for (int n_executed = 0; p->n->n_triggers > 0; ++n_executed) {
+    for (int n_executed = 0; SALTUS_EVENTS && p->n->n_triggers > 0; ++n_executed) {
         if (saltus_trajectory_check(p) != SALTUS_FINE) {
             return p->failure;
         }
@@ -398,7 +398,7 @@ SALTUS_FN void saltus_trajectory_record(saltus_trajectory *p, double time, int64
 /** A special time comes before a sample at `time` and before a reaction at that time. */
 SALTUS_FN int saltus_trajectory_special_first(const saltus_trajectory *p, double time)
 {
-    return p->special < time || (p->special == time && !p->special_strict);
+    return SALTUS_EVENTS && (p->special < time || (p->special == time && !p->special_strict));
 }
 
 /** Go to the special time and do what is due there. The wait that was pending is void, and so is

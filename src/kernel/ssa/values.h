@@ -16,6 +16,17 @@
 #define SALTUS_VARIATES 1
 #endif
 
+/* 0: the model has no instructions: its laws are products, and its rules are other values. A kernel
+ * is then compiled in half the time. */
+#ifndef SALTUS_PROGRAMS
+#define SALTUS_PROGRAMS 1
+#endif
+
+/* 0: nothing happens by itself: there are no events, clocks and delays. */
+#ifndef SALTUS_EVENTS
+#define SALTUS_EVENTS 1
+#endif
+
 SALTUS_FN saltus_failure saltus_trajectory_fail(saltus_trajectory *p, saltus_failure failure,
                                                 int culprit, double value)
 {
@@ -28,7 +39,9 @@ SALTUS_FN saltus_failure saltus_trajectory_fail(saltus_trajectory *p, saltus_fai
 /* It contains the interpreter and all its functions, so it is compiled once. */
 SALTUS_LARGE_FN double saltus_trajectory_value(saltus_trajectory *p, saltus_program program)
 {
-    saltus_program_run(p->n->code, program, p->v);
+    if (SALTUS_PROGRAMS) {
+        saltus_program_run(p->n->code, program, p->v);
+    }
     return p->v[SALTUS_AT(program.result)];
 }
 

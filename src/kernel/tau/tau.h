@@ -495,7 +495,7 @@ SALTUS_FN int saltus_tau_go(saltus_trajectory *p, saltus_direct *d, saltus_leap 
             return -1;
         }
     }
-    if (n->watches_state && p->fired > before) {
+    if (SALTUS_EVENTS && n->watches_state && p->fired > before) {
         if (!saltus_trajectory_triggers(p)) {
             saltus_leap_hold(p);
         } else if (saltus_trajectory_settle(p) != SALTUS_FINE ||
@@ -527,8 +527,8 @@ SALTUS_TAU_FN saltus_failure saltus_tau_run(saltus_trajectory *p, saltus_direct 
     l->words.valid = 0;
 #endif
     saltus_trajectory_refresh(p);
-    if ((p->window_end < 0.0 ? saltus_leap_renew(p, d, l, times[p->sample])
-                             : saltus_leap_rebuild(p, d)) != SALTUS_FINE) {
+    if ((SALTUS_THINNED && p->window_end < 0.0 ? saltus_leap_renew(p, d, l, times[p->sample])
+                                               : saltus_leap_rebuild(p, d)) != SALTUS_FINE) {
         return p->failure;
     }
     int goes = 1;

@@ -416,7 +416,7 @@ static saltus_status compile(const saltus_ssa_layout *layout, int n, bool draws,
     if (n > 0) {
         (void)snprintf(least, sizeof least, "#define SALTUS_LEAST_BLOCKS %d\n", n);
     }
-    /* The tree's kernel is the same for all models, or all that draw values. */
+    /* The tree's kernel is the same for all models, or all that draw values, or have programs … */
     const bool is_tree = layout->state == SALTUS_STATE_TREE;
     if (asprintf(&whole,
                  "#define SALTUS_RNG %d\n#define SALTUS_COLUMNS %d\n#define SALTUS_OBSERVABLES %d\n"
@@ -431,6 +431,13 @@ static saltus_status compile(const saltus_ssa_layout *layout, int n, bool draws,
 done:
     free(whole);
     return status;
+}
+
+/* Whether something happens other than reactions, samples and what rate rules do. */
+static bool acts_by_itself(const saltus_tables *t)
+{
+    return t->n_triggers > 0 || t->n_flags > 0 || t->n_delayed > 0 || t->n_thinned > 0 ||
+           t->n_rates > 0;
 }
 
 saltus_status saltus_layout_compile(const saltus_ssa_layout *layout, const saltus_tables *tables,
@@ -457,11 +464,14 @@ saltus_status saltus_layout_compile(const saltus_ssa_layout *layout, const saltu
         is_mean = layout->needs.method == SALTUS_METHOD_ODE;
         *entry = layout->has_phases ? "saltus_leaps" : "saltus_global";
         if (asprintf(&text,
-                     "%s%s#define SALTUS_MEAN %d\n#define SALTUS_PHASES %d\n#define "
+                     "%s%s%s%s%s#define SALTUS_MEAN %d\n#define SALTUS_PHASES %d\n#define "
                      "SALTUS_WORKSPACE_SHARED %d\n"
                      "#define SALTUS_BLOCK %d\n#include \"kernel/%s.h\"\n",
                      tables->n_thinned > 0 ? "#define SALTUS_THINNED 1\n" : "",
-                     tables->has_tables ? "#define SALTUS_TABLES 1\n" : "", is_mean,
+                     tables->has_tables ? "#define SALTUS_TABLES 1\n" : "",
+                     is_mean || tables->n_code > 0 ? "" : "#define SALTUS_PROGRAMS 0\n",
+                     is_mean || acts_by_itself(tables) ? "" : "#define SALTUS_EVENTS 0\n",
+                     tables->by_species ? "" : "#define SALTUS_BY_SPECIES 0\n", is_mean,
                      layout->has_phases, layout->workspace_is_shared,
                      layout->workspace_is_shared ? layout->block : 1,
                      saltus_method_of(layout->needs.method)->leaps ? "tau/tau_global"
