@@ -28,9 +28,8 @@ typedef struct saltus_step {
     const saltus_way *way;
     const saltus_expr *law; /**< NULL: a product that comes from nothing that was set */
     const char *kind;
-    double rate;      /**< of a product, */
-    int first_factor; /**< and its factors in those of the freezer, */
-    int n_factors;    /**< at most SALTUS_MAX_FACTORS */
+    double rate;   /**< of a product, */
+    int n_factors; /**< and how many it has; they stand behind those of the steps before it */
     bool is_product;
     bool backward;
     bool is_net; /**< its law is the reaction's where that has one sign, else 0 */
@@ -107,7 +106,7 @@ typedef struct saltus_freezer {
     saltus_step *steps;
     size_t n_steps, steps_capacity;
     int32_t *factor_species; /**< [factor] of products, step by step: a row, */
-    double *factor_offset;   /**< and what is taken off its value */
+    double *factor_offset;   /**< and what is taken off its value; until the tables have both */
     size_t n_factors, factor_species_capacity, factor_offset_capacity;
 
     saltus_instruction *code;

@@ -119,15 +119,16 @@ static void look_at_size(saltus_freezer *f, const saltus_step *step)
 static bool is_mass_action(const saltus_freezer *f, const saltus_step *step)
 {
     const saltus_reaction *r = step->reaction;
-    const int32_t *species = f->factor_species + step->first_factor;
-    const double *offset = f->factor_offset + step->first_factor;
+    const saltus_tables *t = &f->net->tables;
+    const int first = t->factor_row[step - f->steps];
+    const int32_t *species = t->factor_species + first;
+    const double *offset = t->factor_offset + first;
     int64_t n = 0;
     bool fits = step->is_product && step->id == r->id; /* else one of two ways */
     for (int i = 0; i < r->n_reactants; ++i) {
         n += r->reactants[i].n;
     }
-    for (int i = 0; fits && i < step->n_factors;
-         ++i) { /* each is another molecule of the reactants */
+    for (int i = 0; fits && i < step->n_factors; ++i) { /* each is another reactant molecule */
         double most = 0.0;
         for (int k = 0; k < r->n_reactants; ++k) {
             const bool same = f->net->bindings[r->reactants[k].variable].row == species[i];

@@ -245,7 +245,6 @@ static saltus_status add_step(saltus_freezer *f, const saltus_reaction *r, const
     }
     if (s.is_product) {
         s.rate = product.rate;
-        s.first_factor = (int)f->n_factors;
         s.n_factors = product.n;
         SALTUS_TRY(push_factors(f, &product, err));
     }

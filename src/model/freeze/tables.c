@@ -89,6 +89,10 @@ static saltus_status fill_laws(saltus_freezer *f, saltus_error *err)
     SALTUS_TRY(
         saltus_keep_copy(f, f->factor_offset, f->n_factors, sizeof *f->factor_offset, &p, err));
     t->factor_offset = p;
+    saltus_free(f->factor_species);
+    saltus_free(f->factor_offset);
+    f->factor_species = NULL;
+    f->factor_offset = NULL;
     t->rate = rate;
     t->law_program = law;
     t->factor_row = row;

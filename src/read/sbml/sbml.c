@@ -90,13 +90,15 @@ typedef struct sbml_text {
 } sbml_text;
 
 /* Fill the model in. */
-static saltus_status parse(sbml_reader *r, const sbml_text *t)
+static saltus_status parse(sbml_reader *r, sbml_text *t)
 {
     saltus_status status = SALTUS_OK;
     saltus_error *err = r->err;
 
     SALTUS_TRY(sbml_check_text(r, t->copy, t->copy_size));
     SALTUS_TRY(open_document(r, t->copy));
+    saltus_free(t->copy); /* libsbml's document takes 16 times as much */
+    t->copy = NULL;
     SALTUS_TRY(sbml_check_document(r));
     SALTUS_TRY(saltus_model_create(name_of_model(r), &r->model, err));
     saltus_sha256_hex(t->source->size > 0 ? t->source->text : "", t->source->size,
