@@ -11,6 +11,7 @@ static saltus_status fill_changes(saltus_freezer *f, int64_t *net, saltus_error 
     saltus_tables *t = &f->net->tables;
     saltus_lists changes = {0};
     int64_t *amounts = NULL;
+    size_t amounts_capacity = 0;
     const void *p = NULL;
     changes.start = saltus_calloc(f->n_steps + 1, sizeof *changes.start);
     SALTUS_NEED(changes.start);
@@ -35,7 +36,7 @@ static saltus_status fill_changes(saltus_freezer *f, int64_t *net, saltus_error 
                 net[s] = 0;
             }
             if (net[s] != 0) {
-                int64_t *grown = saltus_realloc(amounts, changes.capacity, sizeof *amounts);
+                int64_t *grown = saltus_grow(amounts, kept, &amounts_capacity, sizeof *amounts);
                 SALTUS_NEED(grown);
                 amounts = grown;
                 changes.items[kept] = s;
