@@ -470,6 +470,11 @@ saltus_status saltus_scalar_report(const saltus_scalar_engine *scalar, const sal
     case SALTUS_BAD_TOTAL:
         return saltus_error_set(err, SALTUS_E_NUMERIC, "%s: the propensities sum to infinity at %s",
                                 where, state);
+    case SALTUS_ABOVE_CLASSES:
+        return saltus_error_set(err, SALTUS_E_NUMERIC,
+                                "%s: species '%s' has more than 2^48 molecules, too many for "
+                                "classes of reactions, at %s",
+                                where, network->species_names[p->culprit], state);
     case SALTUS_BAD_DURATION:
         return saltus_error_set(err, SALTUS_E_NUMERIC, "%s: reaction '%s' has delay %g at %s",
                                 where, reaction, bad, state);

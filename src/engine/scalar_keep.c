@@ -7,7 +7,7 @@
 #include "kernel/ode/split.h"
 #include "kernel/ssa/delayed.h"
 
-enum { FORM = 2 }; /* raised whenever the form of a state changes */
+enum { FORM = 3 }; /* raised whenever the form of a state changes */
 
 static void pack_pending(saltus_packer *k, saltus_trajectory *p)
 {
@@ -128,6 +128,12 @@ static void pack(saltus_packer *k, saltus_scalar_engine *w, const saltus_task *t
         SALTUS_PACK(k, p->window_start);
         SALTUS_PACK(k, p->window_end);
         SALTUS_PACK(k, p->window_missed);
+    }
+    if (n->n_hubs > 0) {
+        saltus_pack_same(k, n->n_hubs);
+        SALTUS_PACK(k, p->has_bounds);
+        saltus_pack_bytes(k, p->least, sizeof *p->least * (size_t)n->n_species);
+        saltus_pack_bytes(k, p->most, sizeof *p->most * (size_t)n->n_species);
     }
     if (task->tolerance) {
         pack_ode(k, w);

@@ -3,6 +3,7 @@
 #include "engine/scalar.h"
 
 #include "kernel/ode/hybrid.h"
+#include "kernel/ssa/hubs.h"
 #include "kernel/ssa/thinned.h"
 #include "kernel/tau/tau.h"
 
@@ -28,6 +29,10 @@ saltus_failure SALTUS_SET_NAME(saltus_scalar_run)(saltus_scalar_engine *scalar,
     if (task->tables->n_thinned > 0) {
         return saltus_thinned_run(&scalar->trajectory, &scalar->direct, task->times, task->n_times,
                                   stop, job->counts, job->observables);
+    }
+    if (task->tables->n_hubs > 0) {
+        return saltus_hubs_run(&scalar->trajectory, &scalar->direct, task->times, task->n_times,
+                               stop, job->counts, job->observables);
     }
     return saltus_direct_run(&scalar->trajectory, &scalar->direct, task->times, task->n_times, stop,
                              job->counts, job->observables);

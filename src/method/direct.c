@@ -18,6 +18,9 @@ static double core_ns(const saltus_tables *tables, const struct saltus_lattice *
         const double drifting = tables->n_thinned;
         return in_lanes ? 4.0 + 0.4 * reactions + 4.0 * drifting : 45.0 + 10.0 * drifting;
     }
+    if (tables->n_hubs > 0) {
+        return 65.0;
+    }
     return in_lanes ? 2.5 + 0.3 * reactions : reactions < 500.0 ? 35.0 + 0.1 * reactions : 170.0;
 }
 
@@ -28,6 +31,10 @@ static void explain(const saltus_model *model, const saltus_steering *steering, 
     (void)steering;
     fprintf(out, "exact%s, cost per event %s",
             t->n_rates > 0 ? " but for errors of integration" : "", cost);
+    if (t->n_hubs > 0) {
+        fprintf(out, "; %d sums for %d reactions, %d classes of them, with bounds around counts",
+                t->n_hubs + t->n_own, t->n_reactions, t->n_classes);
+    }
     if (t->n_thinned > 0) {
         fprintf(out,
                 "; %d of %d rates drift with time, each bounded over windows that have about two "

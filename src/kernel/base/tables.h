@@ -102,6 +102,54 @@ typedef struct saltus_kink {
     int32_t row, table, n_entries;
 } saltus_kink;
 
+/* Of a network with hubs (kernel/ssa/hubs.h); what an event reads together stands together, where a
+ * GPU reads it at once. */
+
+/** A hub: a leaf of the tree. */
+typedef struct SALTUS_ALIGNED(16) saltus_hub {
+    double alone; /**< sum of the constants of its reactions of order 1 */
+    int32_t species;
+    int32_t alone_first, alone_end, class_first, class_end;
+} saltus_hub;
+
+/** A reaction of order 1 of a hub, and the sum of the constants up to it. */
+typedef struct SALTUS_ALIGNED(16) saltus_alone {
+    double sum;
+    int32_t reaction;
+} saltus_alone;
+
+/** Reactions of order 2 of a hub with one constant, > 0. `block`: the weight of the first block of
+ * its entries; -1: it has none. */
+typedef struct SALTUS_ALIGNED(16) saltus_class {
+    double rate, inverse;
+    int32_t entry_first, entry_end, block;
+} saltus_class;
+
+/** A partner of a hub in a class: `ways` times (count - offset) in the class's weight. `reaction`
+ * is that of one way; of several, they stand from entry_reaction[reaction] on, one that counts
+ * several times as often. */
+typedef struct SALTUS_ALIGNED(16) saltus_entry {
+    int32_t species, offset, ways, reaction;
+} saltus_entry;
+
+/** A weight that a species enters, so many times. */
+typedef struct SALTUS_ALIGNED(8) saltus_member {
+    int32_t weight, ways;
+} saltus_member;
+
+/** What follows the bounds of a species: members, and leaves in `reach`. */
+typedef struct SALTUS_ALIGNED(16) saltus_reach {
+    int32_t member_first, member_end, leaf_first, leaf_end;
+} saltus_reach;
+
+/** What a reaction changes: counts, if they are so few, and leaves that are reactions in `own_of`.
+ */
+enum { SALTUS_FIRING_CHANGES = 4 };
+typedef struct SALTUS_ALIGNED(16) saltus_firing {
+    int32_t n, own_first, own_end, has_rules;
+    int32_t species[SALTUS_FIRING_CHANGES], amount[SALTUS_FIRING_CHANGES];
+} saltus_firing;
+
 /* Up to this many children stand under a node of the propensity tree. */
 enum { SALTUS_FANOUT = 8, SALTUS_MAX_LEVELS = 11 };
 
@@ -197,9 +245,24 @@ enum { SALTUS_FANOUT = 8, SALTUS_MAX_LEVELS = 11 };
     /* [rate, then moving law] the row where `motion` leaves its value */                          \
     X(int32_t, motion_rows, t->n_rates + t->n_moving_laws)
 
+/* Reactions of a large network in hubs and classes (kernel/ssa/hubs.h); empty where each has a
+ * propensity of its own. Leaf i of the tree is hub i, or, from n_hubs on, one reaction. */
+#define SALTUS_HUB_ARRAYS(X)                                                                       \
+    X(saltus_hub, hubs, t->n_hubs)                            /* [hub] */                          \
+    X(saltus_alone, alone, t->n_alone)                        /* [..] by hub */                    \
+    X(saltus_class, classes, t->n_classes)                    /* [class] by hub */                 \
+    X(saltus_entry, entries, t->n_entries)                    /* [entry] by class */               \
+    X(int32_t, entry_reaction, t->n_entry_reactions)          /* [..] of entries of many ways */   \
+    X(saltus_reach, reaches, t->n_hubs > 0 ? t->n_species : 0) /* [species] */                     \
+    X(saltus_member, members, t->n_members)                   /* [..] by species */                \
+    X(int32_t, reach, t->n_reach)                             /* [..] hubs, by species */          \
+    X(int32_t, own, t->n_own)                                 /* [leaf - n_hubs] its reaction */   \
+    X(int32_t, own_of, t->n_own_of)                           /* [..] leaves, by reaction */       \
+    X(saltus_firing, firings, t->n_hubs > 0 ? t->n_reactions : 0) /* [reaction] */
+
 #define SALTUS_FIXED_ARRAYS(X)                                                                     \
     SALTUS_REACTION_ARRAYS(X) SALTUS_PROGRAM_ARRAYS(X) SALTUS_THINNED_ARRAYS(X)                    \
-    SALTUS_ORDER_ARRAYS(X) SALTUS_DERIVED_ARRAYS(X)
+    SALTUS_ORDER_ARRAYS(X) SALTUS_DERIVED_ARRAYS(X) SALTUS_HUB_ARRAYS(X)
 /* clang-format on */
 
 typedef struct saltus_tables {
@@ -219,6 +282,11 @@ typedef struct saltus_tables {
     int32_t n_lists, by_species; /**< of dependents; one for each species, else for each reaction */
     int32_t n_kinks;
     int32_t n_moving_rules, n_moving_laws, n_moving_nodes, n_moving_triggers;
+    int32_t n_hubs; /**< 0: each reaction has a propensity of its own */
+    int32_t n_alone, n_classes, n_weights, n_entries, n_entry_reactions;
+    int32_t n_members, n_reach, n_own, n_own_of;
+    /** The tree over hubs and own reactions, as the three below are that over reactions. */
+    int32_t n_hub_leaves, n_hub_levels, hub_first[SALTUS_MAX_LEVELS + 1];
     int32_t n_leaves; /**< reactions, padded to whole nodes */
     int32_t n_levels;
     /** The number of the first node of each level. All levels but the last are padded with empty
@@ -237,6 +305,13 @@ typedef struct saltus_tables {
     SALTUS_FIXED_ARRAYS(SALTUS_MEMBER)
 #undef SALTUS_MEMBER
 } saltus_tables;
+
+/** The arrays of hubs alone. */
+typedef struct saltus_hub_arrays {
+#define SALTUS_MEMBER(type, name, n) const type *name;
+    SALTUS_HUB_ARRAYS(SALTUS_MEMBER)
+#undef SALTUS_MEMBER
+} saltus_hub_arrays;
 
 /** A row of the numbers in tables that other values of a model's parameters and initial amounts
  * change, one after the other: the rates, then from these places on the constants, the initial

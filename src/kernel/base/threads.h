@@ -256,6 +256,11 @@ SALTUS_FN int saltus_warp_any(int x)
 {
     return SALTUS_ANY(SALTUS_ALL, x);
 }
+/* The threads for which x holds, as bits. */
+SALTUS_FN uint32_t saltus_warp_bits(int x)
+{
+    return SALTUS_BALLOT(SALTUS_ALL, x);
+}
 /* The number of the first thread for which x holds; SALTUS_WARP: it holds for none. */
 SALTUS_FN int saltus_warp_first(int x)
 {
@@ -309,6 +314,15 @@ SALTUS_FN int saltus_warp_number(int *n, int mine)
     *n += SALTUS_SHUFFLE(SALTUS_ALL, until, SALTUS_WARP - 1);
     return first;
 }
+/* The sum over the first threads of the warp up to this one; of no use beyond the first n. */
+SALTUS_FN int saltus_warp_sum_to(int x, int n)
+{
+    for (int by = 1; by < n; by *= 2) {
+        const int below = SALTUS_SHUFFLE_UP(SALTUS_ALL, x, by);
+        x += SALTUS_LANE_NUMBER >= by ? below : 0;
+    }
+    return x;
+}
 /* Add the n of each thread of the warp to a number. */
 SALTUS_FN void saltus_warp_add(uint64_t *p, uint64_t n)
 {
@@ -344,6 +358,10 @@ SALTUS_FN uint32_t saltus_warp_get_word(uint32_t x, int from)
 SALTUS_FN int saltus_warp_any(int x)
 {
     return x;
+}
+SALTUS_FN uint32_t saltus_warp_bits(int x)
+{
+    return x != 0;
 }
 SALTUS_FN int saltus_warp_first(int x)
 {
@@ -385,6 +403,11 @@ SALTUS_FN int saltus_warp_number(int *n, int mine)
     const int first = *n;
     *n += mine;
     return first;
+}
+SALTUS_FN int saltus_warp_sum_to(int x, int n)
+{
+    (void)n;
+    return x;
 }
 SALTUS_FN void saltus_warp_add(uint64_t *p, uint64_t n)
 {

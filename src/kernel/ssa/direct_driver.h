@@ -13,8 +13,8 @@
  *     saltus_state_refresh(s, a)     sums from the counts; 1: a propensity is bad
  *     saltus_state_total(s, a, bad)  the sum of all propensities
  *     saltus_state_fire(s, total, word, a, trajectory, block, h)
- *                                    choose and fire; 1: bad. It is also called when a
- *                                    trajectory has ended
+ *                                    choose and fire; 1: bad, or, with SALTUS_HUBS, 2: nothing
+ *                                    fired. It is also called when a trajectory has ended
  *     saltus_state_record(s, a, time, to)
  *                                    write a sample, without its counts if there is SALTUS_COUNT
  *     SALTUS_COUNT(s, a, column, away)
@@ -56,7 +56,7 @@
 #include "kernel/ssa/event_driver.h"
 #endif
 /* 1: there may be event numbers at which nothing fires. */
-#define SALTUS_VOIDS (SALTUS_DRIFTS || SALTUS_HAPPENINGS)
+#define SALTUS_VOIDS (SALTUS_DRIFTS || SALTUS_HAPPENINGS || SALTUS_HUBS)
 
 #if SALTUS_DEVICE
 /* How far a worker's trajectory is. */
@@ -307,8 +307,10 @@ SALTUS_KERNEL(saltus_by_worker, saltus_launch, a)
             c.bad |= saltus_drifts_pass(&s, total, saltus_worker_choice(&draws, h), &a,
                                         c.trajectory, c.block, h, t_next, is_candidate, &c.voids);
 #else
-            c.bad |= saltus_state_fire(&s, total, saltus_worker_choice(&draws, h), &a, c.trajectory,
-                                       c.block, h);
+            const int how = saltus_state_fire(&s, total, saltus_worker_choice(&draws, h), &a,
+                                              c.trajectory, c.block, h);
+            c.bad |= how & 1;
+            c.voids += SALTUS_HUBS ? (uint64_t)how >> 1 : 0;
 #endif
             c.t = t_next;
             if (SALTUS_RARE(c.bad)) {

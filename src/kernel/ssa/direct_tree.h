@@ -164,19 +164,24 @@ SALTUS_OUTLINE int saltus_direct_idles(const saltus_trajectory *p, int r)
     return 0;
 }
 
-/* Compute propensity r. It is a failure if the propensity is negative or not a number. */
-SALTUS_FN saltus_failure saltus_direct_update(saltus_trajectory *p, saltus_direct *d, int r)
+/* Compute propensity r to where it stands. It is a failure if it is negative or not a number. */
+SALTUS_FN saltus_failure saltus_direct_set(saltus_trajectory *p, int r, double *to)
 {
     const double a = saltus_propensity(p, r);
-    d->values[SALTUS_AT(r)] = a;
+    *to = a;
     if (SALTUS_RARE(!(a >= 0.0))) {
         if (saltus_direct_idles(p, r)) { /* as 0 / 0 is where all that it reads has run out */
-            d->values[SALTUS_AT(r)] = 0.0;
+            *to = 0.0;
             return SALTUS_FINE;
         }
         return saltus_trajectory_fail(p, SALTUS_BAD_PROPENSITY, r, a);
     }
     return SALTUS_FINE;
+}
+
+SALTUS_FN saltus_failure saltus_direct_update(saltus_trajectory *p, saltus_direct *d, int r)
+{
+    return saltus_direct_set(p, r, d->values + SALTUS_AT(r));
 }
 
 /** Compute every propensity and every sum. */
@@ -367,20 +372,16 @@ SALTUS_FN saltus_failure saltus_direct_follow(saltus_trajectory *p, saltus_direc
 }
 
 /* Pass samples and special times up to t_next. Returns 1 if the event at t_next may fire, 0 if its
- * wait is void, -1 if the trajectory is finished or has failed. */
-SALTUS_FN int saltus_direct_pass(saltus_trajectory *p, saltus_direct *d, double t_next,
-                                 const double *times, int64_t n_times, int64_t *counts,
-                                 double *observables)
+ * wait is void and all propensities are to be computed anew, -1 if the trajectory is finished or
+ * has failed. */
+SALTUS_FN int saltus_direct_pass(saltus_trajectory *p, double t_next, const double *times,
+                                 int64_t n_times, int64_t *counts, double *observables)
 {
     for (;;) {
         const double next = times[p->sample];
         const double first = next < t_next ? next : t_next;
         if (saltus_trajectory_special_first(p, first)) {
-            if (saltus_trajectory_pass_special(p) != SALTUS_FINE ||
-                saltus_direct_rebuild(p, d) != SALTUS_FINE) {
-                return -1;
-            }
-            return 0;
+            return saltus_trajectory_pass_special(p) == SALTUS_FINE ? 0 : -1;
         }
         if (next > t_next) {
             return 1;
@@ -471,8 +472,8 @@ SALTUS_OUTLINE saltus_failure saltus_direct_run(saltus_trajectory *p, saltus_dir
         }
         const double t_next = p->t + wait / total;
         if (!(t_next < times[p->sample]) || !(t_next < p->special)) {
-            const int go = saltus_direct_pass(p, d, t_next, times, n_times, counts, observables);
-            if (go < 0) {
+            const int go = saltus_direct_pass(p, t_next, times, n_times, counts, observables);
+            if (go < 0 || (go == 0 && saltus_direct_rebuild(p, d) != SALTUS_FINE)) {
                 return p->failure;
             }
             if (go == 0) {

@@ -13,6 +13,12 @@
 #define SALTUS_OBSERVABLES 0
 #endif
 
+/* 1: reactions are in hubs and classes (hubs.h). The host defines it for kernels of such networks.
+ */
+#ifndef SALTUS_HUBS
+#define SALTUS_HUBS 0
+#endif
+
 /** Where a trajectory's next sample goes. */
 typedef struct saltus_samples {
     int64_t *counts;
@@ -77,9 +83,11 @@ typedef struct saltus_launch {
 
     /* Members for layouts that run from packed tables. */
     saltus_packed packed;
+    saltus_hub_arrays hubs;    /**< of a network with hubs */
     int64_t workspace_doubles; /**< size of a block's propensities and counts */
     double *workspaces;        /**< [block][workspace_doubles], unless they are in shared memory */
-    int32_t *saved;            /**< [species][slot] counts between launches */
+    int32_t *saved;            /**< [species][slot] counts between launches; of a warp
+                                    [slot][species], behind which bounds may stand */
 
     uint64_t *leaps; /**< [job][2] tau-leaping: leaps and exact steps */
 } saltus_launch;

@@ -20,6 +20,7 @@ typedef enum saltus_failure {
     SALTUS_BAD_DURATION,   /* culprit: reaction; value */
     SALTUS_BAD_END,        /* culprit: reaction that ends with too few reactants */
     SALTUS_BAD_VARIATE,    /* culprit: variate * 8 + argument, of value; or variates.h's NOTHING */
+    SALTUS_ABOVE_CLASSES,  /* culprit: species; more molecules than classes hold; hubs.h */
     SALTUS_OUT_OF_MEMORY,
     SALTUS_NO_STEP,    /* culprit: component; value; errors drive the step to nothing */
     SALTUS_NOT_FINITE, /* culprit: component; value or rate of change */
@@ -138,6 +139,8 @@ typedef struct saltus_trajectory {
      * whose end is -1 where there is none, and how many candidates in it did not fire. */
     double window, window_start, window_end;
     uint32_t window_missed;
+    int64_t *least, *most; /* [species] of a network with hubs: bounds of counts (hubs.h), */
+    int32_t has_bounds;    /* 0: they are to be made */
     saltus_failure failure;
     int32_t culprit;
     double bad_value;
@@ -220,6 +223,10 @@ typedef struct saltus_direct {
     double *sums;      /* [node][child] running sums of the children */
     double *intervals; /* [slot][2] of programs on intervals */
     double *lower;     /* [thinned] lower bound of a law in the window */
+    /* In a network with hubs, where values are those of its tree: [weight] sums of classes and
+     * blocks over upper bounds, and bits of nodes to be summed. */
+    int64_t *weights;
+    uint32_t *marks;
     saltus_draws draws;
     uint32_t *stream; /* state of the main stream (stream.h), which stands behind the draws */
     void (*draw)(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_draws *draws);
@@ -308,6 +315,10 @@ SALTUS_FN int32_t saltus_ode_components(const saltus_tables *t, int is_mean)
     X(double, direct, sums, (int64_t)t->level_first[t->n_levels] * SALTUS_FANOUT)                  \
     X(double, direct, intervals, 2 * (int64_t)t->n_intervals)                                      \
     X(double, direct, lower, t->n_thinned)                                                         \
+    X(int64_t, trajectory, least, t->n_hubs > 0 ? t->n_species : 0)                                \
+    X(int64_t, trajectory, most, t->n_hubs > 0 ? t->n_species : 0)                                 \
+    X(int64_t, direct, weights, t->n_weights)                                                      \
+    X(uint32_t, direct, marks, t->n_hubs > 0 ? t->hub_first[t->n_hub_levels] / 32 + 1 : 0)         \
     X(uint8_t, trajectory, on, t->n_triggers)                                                      \
     X(uint8_t, trajectory, rounded, t->n_settings)
 #define SALTUS_LEAP_ARRAYS(X)                                                                      \

@@ -53,6 +53,7 @@ typedef struct saltus_table {
 #endif
 } saltus_table;
 
+#if !SALTUS_HUBS
 typedef struct saltus_worker_state {
     saltus_table table;
     double root[8]; /* running sums of the root's children */
@@ -176,6 +177,8 @@ SALTUS_FN double saltus_table_law(const saltus_table *s, const saltus_packed_dep
                  second = saltus_from_int(s->x[d->second * SALTUS_BLOCK] - d->offset);
     return (more ? before : rate) * first * second;
 }
+
+#endif
 
 #if SALTUS_RECORDS_RULES
 SALTUS_OUTLINE double saltus_recorded_rule(const saltus_table *s, double time, int rule);

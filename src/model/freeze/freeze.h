@@ -359,6 +359,11 @@ int saltus_interval_slots(const saltus_freezer *f);
 /** The same for programs on intervals as saltus_place_rows, and after it. */
 void saltus_place_intervals(saltus_freezer *f);
 
+/* hubs.c */
+/** Hubs and classes of a large network, when all else is in the tables; bounded by what a sweep
+ * changes, they are made for each of its points. */
+SALTUS_MUST_CHECK saltus_status saltus_fill_hubs(saltus_freezer *f, saltus_error *err);
+
 /* live.c */
 /** Find the live rules (kernel/base/tables.h), when all programs are compiled and placed. */
 SALTUS_MUST_CHECK saltus_status saltus_find_live_rules(saltus_freezer *f, saltus_error *err);

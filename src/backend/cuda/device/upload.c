@@ -28,13 +28,15 @@ static void *add(blob *b, const void *array, size_t n, size_t size)
 
 #define ADD(type, name, n) copy.name = add(b, t->name, (size_t)(n), sizeof(type));
 #define LEAVE_OUT(type, name, n) copy.name = NULL;
+#define NOTE(type, name, n) hubs->name = copy.name;
 
 /* Add the network's tables, those of a sweep's points excepted. */
-static void *add_tables(blob *b, const saltus_tables *t)
+static void *add_tables(blob *b, const saltus_tables *t, saltus_hub_arrays *hubs)
 {
     saltus_tables copy = *t;
     SALTUS_POINT_ARRAYS(LEAVE_OUT)
     SALTUS_FIXED_ARRAYS(ADD)
+    SALTUS_HUB_ARRAYS(NOTE)
     return add(b, &copy, 1, sizeof copy);
 }
 
@@ -77,7 +79,7 @@ static saltus_uploaded add_all(blob *b, const saltus_task *task, const saltus_pa
 {
     const saltus_generator *g = task->generator;
     saltus_uploaded u = {.memory = b->base};
-    u.tables = (cu_pointer)(uintptr_t)add_tables(b, task->tables);
+    u.tables = (cu_pointer)(uintptr_t)add_tables(b, task->tables, &u.hubs);
     u.columns = add_columns(b, task->columns);
     u.times =
         (cu_pointer)(uintptr_t)add(b, task->times, (size_t)task->n_times, sizeof *task->times);

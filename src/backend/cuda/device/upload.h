@@ -11,6 +11,7 @@
 typedef struct saltus_uploaded {
     cu_pointer memory;
     cu_pointer tables, times, packed, jumps;
+    saltus_hub_arrays hubs; /**< in device memory */
     saltus_columns columns; /**< columns, whose arrays are in device memory */
     saltus_mpd space;       /**< tables of the lattice in device memory; no particles */
     cu_pointer rows;        /**< rows of the lattice's laws (engine/rdme.h) */

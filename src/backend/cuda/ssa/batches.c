@@ -73,6 +73,7 @@ static saltus_status set_up(saltus_gpu_worker *c, saltus_gpus *gpus, const saltu
     SALTUS_TRY(saltus_upload(c->cu, task, &c->layout.packed, NULL, &c->model, err));
     c->launch.packed = c->layout.packed;
     c->launch.packed.tables = (void *)(uintptr_t)c->model.packed;
+    c->launch.hubs = c->model.hubs;
     c->launch.workspace_doubles = c->layout.workspace_doubles;
     c->launch.tables = (void *)(uintptr_t)c->model.tables;
     c->launch.columns = c->model.columns;

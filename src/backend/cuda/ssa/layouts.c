@@ -106,13 +106,24 @@ done:
     return status;
 }
 
+/* Bytes of a warp's leaves, nodes, counts, bounds and weights; kernel/ssa/hubs_warp.h. */
+static int64_t hub_bytes(const saltus_tables *t)
+{
+    return 8 * ((int64_t)t->n_hub_leaves + t->hub_first[t->n_hub_levels]) +
+           4 * (3 * (int64_t)t->n_species + 1 + t->n_weights);
+}
+
 /* Give each warp a workspace, in shared memory if enough of them fit. */
 static saltus_status make_warp(saltus_ssa_layout *out, const saltus_tables *tables,
                                const saltus_limits *limits, int block, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    SALTUS_TRY(saltus_pack(tables, true, &out->packed, err));
-    const int64_t each = (thread_bytes(&out->packed) + 127) / 128 * 4; /* of a warp, by thread */
+    int64_t bytes = hub_bytes(tables);
+    if (tables->n_hubs == 0) {
+        SALTUS_TRY(saltus_pack(tables, true, &out->packed, err));
+        bytes = thread_bytes(&out->packed);
+    }
+    const int64_t each = (bytes + 127) / 128 * 4; /* of a warp, by thread */
     const int best = best_block(limits, 0, each);
     out->state = SALTUS_STATE_WARP;
     out->threads_each = 32;
@@ -220,7 +231,7 @@ static const char *warp_against(const saltus_tables *t, saltus_needs needs,
                                 const saltus_limits *limits)
 {
     (void)needs, (void)limits;
-    return saltus_packing_against(t, true);
+    return t->n_hubs > 0 ? saltus_hubs_against(t) : saltus_packing_against(t, true);
 }
 
 static const char *tree_against(const saltus_tables *t, saltus_needs needs,
@@ -366,19 +377,36 @@ static saltus_status table_text(const saltus_ssa_layout *layout, const saltus_ta
                   "#define SALTUS_TABLES_SHARED %d\n#define SALTUS_WIDE_ROWS %d\n"
                   "#define SALTUS_WARPS %d\n#define SALTUS_POINTS %d\n#define SALTUS_CHANGES %u\n"
                   "#define SALTUS_DEPENDENTS %u\n#define SALTUS_NODES %u\n"
-                  "#define SALTUS_RECORDS_RULES %d\n#include \"kernel/ssa/table.h\"\n",
+                  "#define SALTUS_RECORDS_RULES %d\n#define SALTUS_HUBS %d\n",
                   is_warp ? 1 : layout->block, layout->packed.n_levels,
                   layout->packed.n_root_children, layout->workspace_is_shared,
                   layout->tables_are_shared, is_warp, layout->block / 32,
                   layout->needs.varies != NULL, equal->n_changes, equal->n_dependents,
-                  equal->n_nodes, records_rules);
+                  equal->n_nodes, records_rules, tables->n_hubs > 0);
+    if (tables->n_hubs > 0) {
+        (void)fprintf(out,
+                      "#define SALTUS_HUB_SPECIES %d\n#define SALTUS_N_HUBS %d\n"
+                      "#define SALTUS_N_CLASSES %d\n#define SALTUS_N_OWN %d\n"
+                      "#define SALTUS_HUB_LEAVES %d\n#define SALTUS_HUB_LEVELS %d\n"
+                      "#define SALTUS_HUB_FIRST {",
+                      tables->n_species, tables->n_hubs, tables->n_classes, tables->n_own,
+                      tables->n_hub_leaves, tables->n_hub_levels);
+        for (int level = 0; level <= tables->n_hub_levels; ++level) {
+            (void)fprintf(out, "%s%d", level > 0 ? ", " : "", tables->hub_first[level]);
+        }
+        (void)fputs("}\n", out);
+    }
+    (void)fputs("#include \"kernel/ssa/table.h\"\n", out);
     if (records_rules) {
         status = saltus_put_recorded_rules(tables, columns, out, err);
     }
     if (layout->has_arrays) {
         saltus_put_table_turns(tables, out);
     }
-    (void)fprintf(out, "#include \"kernel/ssa/direct_%s.h\"\n", is_warp ? "warp" : "table");
+    (void)fprintf(out, "#include \"kernel/ssa/%s.h\"\n",
+                  tables->n_hubs > 0 ? "hubs_warp"
+                  : is_warp          ? "direct_warp"
+                                     : "direct_table");
     if (fclose(out) != 0 && status == SALTUS_OK) {
         SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
     }
@@ -464,14 +492,15 @@ saltus_status saltus_layout_compile(const saltus_ssa_layout *layout, const saltu
         is_mean = layout->needs.method == SALTUS_METHOD_ODE;
         *entry = layout->has_phases ? "saltus_leaps" : "saltus_global";
         if (asprintf(&text,
-                     "%s%s%s%s%s#define SALTUS_MEAN %d\n#define SALTUS_PHASES %d\n#define "
+                     "%s%s%s%s%s%s#define SALTUS_MEAN %d\n#define SALTUS_PHASES %d\n#define "
                      "SALTUS_WORKSPACE_SHARED %d\n"
                      "#define SALTUS_BLOCK %d\n#include \"kernel/%s.h\"\n",
                      tables->n_thinned > 0 ? "#define SALTUS_THINNED 1\n" : "",
                      tables->has_tables ? "#define SALTUS_TABLES 1\n" : "",
                      is_mean || tables->n_code > 0 ? "" : "#define SALTUS_PROGRAMS 0\n",
                      is_mean || acts_by_itself(tables) ? "" : "#define SALTUS_EVENTS 0\n",
-                     tables->by_species ? "" : "#define SALTUS_BY_SPECIES 0\n", is_mean,
+                     tables->by_species ? "" : "#define SALTUS_BY_SPECIES 0\n",
+                     tables->n_hubs > 0 ? "#define SALTUS_HUBS 1\n" : "", is_mean,
                      layout->has_phases, layout->workspace_is_shared,
                      layout->workspace_is_shared ? layout->block : 1,
                      saltus_method_of(layout->needs.method)->leaps ? "tau/tau_global"

@@ -122,7 +122,8 @@ static bool make_equal(const saltus_tables *t, const lengths *longest, lengths *
     return true;
 }
 
-const char *saltus_packing_against(const saltus_tables *t, bool is_wide)
+/* Why counts of 32 bits and laws that are products cannot simulate a model; is_wide: with a warp. */
+static const char *products_against(const saltus_tables *t, bool is_wide)
 {
     if (t->n_reactions == 0) {
         return "nothing reacts";
@@ -142,10 +143,6 @@ const char *saltus_packing_against(const saltus_tables *t, bool is_wide)
     if (t->n_thinned > 0) {
         return "it has rates that drift with time";
     }
-    if (t->n_levels > SALTUS_PACKED_LEVELS || t->n_leaves + n_nodes(t) > SALTUS_PACKED_MORE ||
-        t->n_reactions >= SALTUS_PACKED_MORE || t->n_species >= MAX_ENTRIES || t->by_species) {
-        return "it has too many reactions";
-    }
     for (int r = 0; r < t->n_reactions; ++r) {
         if (t->law_program[r] >= 0) {
             return "it has rate laws that are no mass action";
@@ -158,6 +155,27 @@ const char *saltus_packing_against(const saltus_tables *t, bool is_wide)
         if (t->initial_counts[s] > largest_count) {
             return "it starts with 2^31 molecules or more";
         }
+    }
+    return NULL;
+}
+
+const char *saltus_hubs_against(const saltus_tables *t)
+{
+    return products_against(t, true);
+}
+
+const char *saltus_packing_against(const saltus_tables *t, bool is_wide)
+{
+    const char *against = products_against(t, is_wide);
+    if (against) {
+        return against;
+    }
+    if (t->n_hubs > 0) {
+        return "its reactions are in classes";
+    }
+    if (t->n_levels > SALTUS_PACKED_LEVELS || t->n_leaves + n_nodes(t) > SALTUS_PACKED_MORE ||
+        t->n_reactions >= SALTUS_PACKED_MORE || t->n_species >= MAX_ENTRIES || t->by_species) {
+        return "it has too many reactions";
     }
     for (int f = 0; f < t->factor_row[t->n_reactions]; ++f) {
         if (t->factor_offset[f] > MAX_ENTRIES) {

@@ -8,6 +8,9 @@
 /** Why a model cannot be packed, with wide rows or without, or NULL. */
 const char *saltus_packing_against(const saltus_tables *tables, bool is_wide);
 
+/** Why a warp cannot simulate a network with hubs (kernel/ssa/hubs_warp.h), or NULL. */
+const char *saltus_hubs_against(const saltus_tables *tables);
+
 /** Pack: out->tables becomes a block of out->bytes on the host, the caller's to free with
  * saltus_free. SALTUS_E_NO_MEMORY. */
 SALTUS_MUST_CHECK saltus_status saltus_pack(const saltus_tables *tables, bool is_wide,

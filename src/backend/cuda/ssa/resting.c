@@ -139,8 +139,9 @@ static void move_counts(const resting *r, direction to, int64_t slot)
     const saltus_trajectory *p = &r->c->scalar->trajectory;
     const int n = p->n->n_species;
     const bool is_warp = r->c->layout.state == SALTUS_STATE_WARP;
+    const int64_t whole = p->n->n_hubs > 0 ? 3 * (int64_t)n : n;
     for (int s = 0; s < n; ++s) {
-        const int64_t at = is_warp ? slot * n + s : slot + s * r->stride;
+        const int64_t at = is_warp ? slot * whole + s : slot + s * r->stride;
         switch (r->c->layout.has_arrays ? SALTUS_STATE_TREE : r->c->layout.state) {
         case SALTUS_STATE_REGISTERS:
             p->x[s] = to == TO_ENGINE ? (int64_t)r->at.v[at] : p->x[s];
@@ -150,6 +151,11 @@ static void move_counts(const resting *r, direction to, int64_t slot)
         case SALTUS_STATE_WARP:
             p->x[s] = to == TO_ENGINE ? r->at.saved[at] : p->x[s];
             r->at.saved[at] = (int32_t)p->x[s];
+            for (int k = 1; k < whole / n; ++k) { /* hubs_warp.h */
+                int64_t *const bound = k == 1 ? &p->most[s] : &p->least[s];
+                *bound = to == TO_ENGINE ? r->at.saved[at + k * n] : *bound;
+                r->at.saved[at + k * n] = (int32_t)*bound;
+            }
             break;
         default:
             move(to, &p->x[s], &r->at.x[at], sizeof *p->x);
@@ -174,6 +180,10 @@ static void move_arrays(const resting *r, direction to, int64_t slot)
         }
     }
     MOVE(p->on, on, n->n_triggers)
+    if (n->n_hubs > 0) {
+        MOVE(p->least, least, n->n_species)
+        MOVE(p->most, most, n->n_species)
+    }
     for (int i = 0; i < n->n_settings; ++i) {
         uint8_t *rounded = &r->at.rounded[slot + i * r->stride];
         p->rounded[i] |= *rounded;
@@ -198,6 +208,12 @@ static void move_all(const resting *r, direction to, int64_t slot)
  * To the saver
  */
 
+/* Whether there are event numbers at which nothing fires, in layouts of models without events. */
+static bool has_voids(const saltus_tables *t)
+{
+    return t->n_thinned > 0 || t->n_hubs > 0;
+}
+
 /* Let the scalar engine stand where a slot's trajectory stands. */
 static bool take_slot(const resting *r, int64_t slot)
 {
@@ -207,7 +223,7 @@ static bool take_slot(const resting *r, int64_t slot)
     const bool has_all = r->c->layout.state == SALTUS_STATE_TREE || r->c->layout.has_arrays;
     p->trajectory = s.trajectory;
     p->event = s.event;
-    p->fired = has_all || n->n_thinned > 0 ? s.fired : s.event; /* no event was void */
+    p->fired = has_all || has_voids(n) ? s.fired : s.event;
     p->ties = s.ties;
     p->drawn = s.drawn;
     p->block = s.block;
@@ -223,6 +239,7 @@ static bool take_slot(const resting *r, int64_t slot)
     p->window_start = s.window_start;
     p->window_end = s.window_end;
     p->window_missed = s.window_missed;
+    p->has_bounds = s.has_bounds;
     p->carried = s.carried;
     p->n_pending = 0;
     while (p->pending_capacity < s.n_pending) {
@@ -374,7 +391,7 @@ static bool fits(const saltus_gpu_worker *c)
     return do_counts && p->n_pending <= c->launch.pending_capacity &&
            (state == SALTUS_STATE_TREE ||
             (p->event % 2 == 0 &&
-             (p->event == p->fired || p->n->n_thinned > 0 || c->layout.has_arrays)));
+             (p->event == p->fired || has_voids(p->n) || c->layout.has_arrays)));
 }
 
 /* Let job j go on in slot j. Returns false for one that the layout cannot carry. */

@@ -65,8 +65,8 @@ size_t saltus_gpu_worker_place_threads(saltus_launch *a, const saltus_gpu_worker
         CUT(v, threads * (size_t)t->n_species);
     } else if (c->layout.state == SALTUS_STATE_TREE) {
         CUT(x, threads * (size_t)t->n_species);
-    } else {
-        CUT(saved, threads * (size_t)t->n_species);
+    } else { /* behind the counts of a warp may stand bounds */
+        CUT(saved, threads * (size_t)t->n_species * (t->n_hubs > 0 ? 3 : 1));
     }
     *state_bytes = at;
     if (c->layout.workspace_doubles > 0 && !c->layout.workspace_is_shared) {

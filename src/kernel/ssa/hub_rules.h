@@ -1,0 +1,144 @@
+/** What the ways to simulate a network with hubs (hubs.h) must do alike: bounds, sums and choices.
+ */
+#ifndef SALTUS_KERNEL_SSA_HUB_RULES_H
+#define SALTUS_KERNEL_SSA_HUB_RULES_H
+
+#include "kernel/ssa/direct_tree.h"
+
+enum {
+    SALTUS_HUB_FEW = 25,   /* a smaller count is its own bound */
+    SALTUS_HUB_BLOCK = 16, /* entries of a class whose weights are summed */
+};
+/* 1: the values of a tree stand side by side at multiples of 16 bytes. */
+#ifndef SALTUS_HUBS_SIDE_BY_SIDE
+#define SALTUS_HUBS_SIDE_BY_SIDE 0
+#endif
+/* A larger count has no bounds: weights, which sum counts, might leave 64 bits. */
+#define SALTUS_HUB_LARGEST ((int64_t)1 << 48)
+
+/** An interval of propensity that words have chosen; its lower end decides, unless a boundary lies
+ * below the upper end. */
+typedef struct saltus_spot {
+    double low, high;
+} saltus_spot;
+
+SALTUS_FN void saltus_spot_leave(saltus_spot *spot, double left)
+{
+    spot->low -= left;
+    spot->high -= left;
+}
+
+SALTUS_FN void saltus_spot_scale(saltus_spot *spot, double factor)
+{
+    spot->low *= factor;
+    spot->high *= factor;
+}
+
+/* How far bounds are from a count: 10 % of it, or three standard deviations of a Poisson variate if
+ * these are less. */
+SALTUS_FN int64_t saltus_hub_width(int64_t x)
+{
+    if (x < SALTUS_HUB_FEW) {
+        return 0;
+    }
+    const double share = 0.1 * (double)x, spread = 3.0 * saltus_sqrt((double)x);
+    return (int64_t)(share < spread ? share : spread);
+}
+
+/* Running sums of eight values, which are `stride` apart. They are no smaller than those before
+ * them, and equal where a value is 0. */
+typedef struct saltus_eight {
+    double a, b, c, d, e, f, g, h;
+} saltus_eight;
+
+/* The same eight side by side, as a device reads them. */
+typedef struct SALTUS_ALIGNED(16) saltus_two {
+    double a, b;
+} saltus_two;
+
+SALTUS_FN saltus_eight saltus_hub_sums(const double *v, int64_t stride)
+{
+#if SALTUS_DEVICE && SALTUS_HUBS_SIDE_BY_SIDE
+    const saltus_two *two = (const saltus_two *)v;
+    const saltus_two ab = two[0], cd = two[1], ef_ = two[2], gh = two[3];
+    const double v0 = ab.a, v1 = ab.b, c = cd.a, v3 = cd.b, e = ef_.a, v5 = ef_.b, g = gh.a,
+                 v7 = gh.b;
+    (void)stride;
+#else
+    const double v0 = v[0], v1 = v[stride], c = v[2 * stride], v3 = v[3 * stride],
+                 e = v[4 * stride], v5 = v[5 * stride], g = v[6 * stride], v7 = v[7 * stride];
+#endif
+    const double ef = e + v5;
+    saltus_eight s;
+    s.a = v0;
+    s.b = s.a + v1;
+    s.c = s.b + c;
+    s.d = s.b + (c + v3);
+    s.e = s.d + e;
+    s.f = s.d + ef;
+    s.g = s.d + (ef + g);
+    s.h = s.d + (ef + (g + v7));
+    return s;
+}
+
+/* The child of a node in whose interval the spot lies; it becomes relative to it. These are the
+ * steps of saltus_tree_descend, where running sums are not stored. */
+SALTUS_FN int saltus_hub_child(const double *values, saltus_spot *spot, int *near)
+{
+    const saltus_eight s = saltus_hub_sums(values, 1);
+    if (!(spot->low < s.h)) { /* rounding on the way down; never at the root */
+        spot->low = saltus_below(s.h);
+    }
+    const double low = spot->low;
+    const int half = s.d <= low;
+    const double a = half ? s.d : 0.0, b = half ? s.e : s.a, c = half ? s.f : s.b,
+                 d = half ? s.g : s.c, e = half ? s.h : s.d;
+    const int pair = c <= low;
+    const double f = pair ? c : a, g = pair ? d : b, h = pair ? e : c;
+    const int last = g <= low;
+    const double left = last ? g : f, right = last ? h : g;
+    *near |= right < spot->high;
+    saltus_spot_leave(spot, left);
+    return 4 * half + 2 * pair + last;
+}
+
+/* Whether a reaction fires whose share of its way is ways / most, where the way begins at 0 and a
+ * spot is in it. */
+SALTUS_FN int saltus_hub_fires(saltus_spot spot, double most, double ways, int *near)
+{
+    const int fires = spot.low * most < ways;
+    *near |= fires && ways < spot.high * most;
+    return fires;
+}
+
+/* Of n reactions of order 1 of a hub, that which the spot chooses; -1: nothing fires. */
+SALTUS_FN int saltus_hub_alone(const saltus_alone *alone, int n, double most, double x,
+                               saltus_spot spot, int *near)
+{
+    int i = 0;
+    for (int left = n; left > 1;) { /* the first sum above the spot */
+        const int half = left / 2, above = alone[i + half - 1].sum > spot.low;
+        i = above ? i : i + half;
+        left = above ? half : left - half;
+    }
+    const double below = i > 0 ? alone[i - 1].sum : 0.0, each = alone[i].sum - below;
+    saltus_spot_leave(&spot, below);
+    *near |= each < spot.high;
+    return saltus_hub_fires(spot, most, each * x, near) ? alone[i].reaction : -1;
+}
+
+/* The same of the ways of an entry, each of them `each` wide, of which `ways / most` fire. */
+SALTUS_FN int saltus_hub_way(const saltus_entry *q, const int32_t *reactions, double each,
+                             double most, double ways, saltus_spot spot, int *near)
+{
+    int way = 0;
+    for (; way + 1 < q->ways && !(spot.low < each); ++way) {
+        saltus_spot_leave(&spot, each);
+    }
+    *near |= each < spot.high;
+    return !saltus_hub_fires(spot, most, ways, near) ? -1
+           : q->ways == 1                            ? q->reaction
+                                                     : reactions[q->reaction + way];
+}
+
+#endif

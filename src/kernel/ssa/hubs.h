@@ -1,0 +1,395 @@
+/**
+ * The direct method of large networks, exactly, over hubs and classes with bounds: the ideas of
+ * partial propensities (Ramaswamy, González-Segredo, Sbalzarini 2009, doi:10.1063/1.3154624), of
+ * equal constants taken together (Indurkhya, Beal 2010, doi:10.1371/journal.pone.0008125) and of
+ * rejection (Thanh, Priami, Zunino 2014, doi:10.1063/1.4896985).
+ *
+ * Of two reactants the one with more partners is the hub. A hub's reactions of one constant k are a
+ * class, whose propensities sum to k x_h W with the whole number W = Σ ways (x_partner - offset),
+ * its weight; its reactions of order 1 sum to x_h K. Every leaf of the tree of sums is a hub, or a
+ * reaction that is neither, with its own propensity:
+ *
+ *     leaf of hub h     X_h (K + k_1 W_1 + k_2 W_2 + …)
+ *
+ * In it and in the weights stand upper bounds X instead of the counts x. Counts move between bounds
+ * without changing a leaf; one that leaves them gets new ones around itself, as wide as chance
+ * moves it in a while. Counts below SALTUS_HUB_FEW are their own bounds, so what has run out is
+ * never tried. The wait is drawn with the sum of the leaves, and the place that an event chooses
+ * lies
+ *
+ *     in a hub      |- order 1: K -|--- class 1: k_1 W_1 ---|--- class 2 ---|
+ *     in a class    |--- partner A: X_A ---|--- partner B: X_B ---|---|- …
+ *     in a way      |---- fires: x_h x_B ----|-- nothing --|      of X_h X_B
+ *
+ * so that, as in thinned.h, it takes no words but those of an event, and as many more bits where
+ * the first do not decide; where nothing fires the time has passed all the same. Bounds follow from
+ * the trajectory's own history alone, never from sample times, and are part of its state; all
+ * sums are functions of them.
+ */
+#ifndef SALTUS_KERNEL_SSA_HUBS_H
+#define SALTUS_KERNEL_SSA_HUBS_H
+
+#include "kernel/ssa/direct_tree.h"
+#include "kernel/ssa/hub_rules.h"
+
+/* New bounds around the count of species s. Returns by how much the upper one has grown. */
+SALTUS_FN int64_t saltus_hubs_bound(const saltus_trajectory *p, int s)
+{
+    const int64_t x = p->x[SALTUS_AT(s)], before = p->most[SALTUS_AT(s)];
+    const int64_t width = saltus_hub_width(x);
+    p->least[SALTUS_AT(s)] = x - width;
+    p->most[SALTUS_AT(s)] = x + width;
+    return x + width - before;
+}
+
+/* Node i of a level is to be summed. */
+SALTUS_FN void saltus_hubs_mark(const saltus_tables *n, saltus_direct *d, int level, int i)
+{
+    const int node = n->hub_first[level] + i;
+    d->marks[SALTUS_AT(node >> 5)] |= 1u << (node & 31);
+}
+
+SALTUS_FN void saltus_hubs_sum_leaf(const saltus_trajectory *p, saltus_direct *d, int leaf)
+{
+    const saltus_hub *h = &p->n->hubs[leaf];
+    double each = h->alone;
+    for (int c = h->class_first; c < h->class_end; ++c) {
+        each += p->n->classes[c].rate * (double)d->weights[SALTUS_AT(c)];
+    }
+    d->values[SALTUS_AT(leaf)] = (double)p->most[SALTUS_AT(h->species)] * each;
+}
+
+SALTUS_FN saltus_failure saltus_hubs_sum_own(saltus_trajectory *p, saltus_direct *d, int leaf)
+{
+    return saltus_direct_set(p, p->n->own[leaf - p->n->n_hubs], d->values + SALTUS_AT(leaf));
+}
+
+/* Running sums of the children of node i of a level, and its value. */
+SALTUS_FN void saltus_hubs_sum_node(const saltus_tables *n, saltus_direct *d, int level, int i)
+{
+    const int node = n->hub_first[level] + i;
+    const int child =
+        (level > 0 ? n->n_hub_leaves + n->hub_first[level - 1] : 0) + i * SALTUS_FANOUT;
+    const saltus_eight s = saltus_hub_sums(d->values + SALTUS_AT(child), SALTUS_AT(1));
+    saltus_store_eight(d->sums + SALTUS_AT((int64_t)node * SALTUS_FANOUT), s.a, s.b, s.c, s.d, s.e,
+                       s.f, s.g, s.h);
+    d->values[SALTUS_AT(n->n_hub_leaves + node)] = s.h;
+}
+
+/* Sum the marked nodes, level by level. */
+SALTUS_FN void saltus_hubs_sum_marked(const saltus_tables *n, saltus_direct *d)
+{
+    for (int level = 0; level < n->n_hub_levels; ++level) {
+        const int first = n->hub_first[level], last = n->hub_first[level + 1] - 1;
+        for (int w = first >> 5; w <= last >> 5; ++w) {
+            uint32_t bits = d->marks[SALTUS_AT(w)];
+            bits &= w == first >> 5 ? ~0u << (first & 31) : ~0u;
+            bits &= w == last >> 5 ? ~0u >> (31 - (last & 31)) : ~0u;
+            d->marks[SALTUS_AT(w)] &= ~bits;
+            for (; bits != 0; bits &= bits - 1) {
+                const int i = w * 32 + SALTUS_LOWEST(bits) - first;
+                saltus_hubs_sum_node(n, d, level, i);
+                if (level + 1 < n->n_hub_levels) {
+                    saltus_hubs_mark(n, d, level + 1, i / SALTUS_FANOUT);
+                }
+            }
+        }
+    }
+}
+
+/* Weights from the bounds of their partners. */
+SALTUS_FN void saltus_hubs_weigh(const saltus_trajectory *p, saltus_direct *d)
+{
+    const saltus_tables *n = p->n;
+    for (int w = 0; w < n->n_weights; ++w) {
+        d->weights[SALTUS_AT(w)] = 0;
+    }
+    for (int c = 0; c < n->n_classes; ++c) {
+        const saltus_class *k = &n->classes[c];
+        for (int e = k->entry_first; e < k->entry_end; ++e) {
+            const saltus_entry *q = &n->entries[e];
+            const int64_t weight = q->ways * (p->most[SALTUS_AT(q->species)] - q->offset);
+            d->weights[SALTUS_AT(c)] += weight;
+            if (k->block >= 0) {
+                d->weights[SALTUS_AT(k->block + (e - k->entry_first) / SALTUS_HUB_BLOCK)] += weight;
+            }
+        }
+    }
+}
+
+/** Compute every leaf and every sum, from new bounds unless the trajectory has some. */
+SALTUS_LARGE_FN saltus_failure saltus_hubs_rebuild(saltus_trajectory *p, saltus_direct *d)
+{
+    const saltus_tables *n = p->n;
+    for (int s = 0; s < n->n_species && !p->has_bounds; ++s) {
+        if (SALTUS_RARE(p->x[SALTUS_AT(s)] > SALTUS_HUB_LARGEST)) {
+            return saltus_trajectory_fail(p, SALTUS_ABOVE_CLASSES, s, 0.0);
+        }
+        (void)saltus_hubs_bound(p, s);
+    }
+    p->has_bounds = 1;
+    saltus_hubs_weigh(p, d);
+    for (int i = 0; i < n->n_hubs; ++i) {
+        saltus_hubs_sum_leaf(p, d, i);
+    }
+    for (int i = n->n_hubs; i < n->n_hubs + n->n_own; ++i) {
+        if (saltus_hubs_sum_own(p, d, i) != SALTUS_FINE) {
+            return p->failure;
+        }
+    }
+    int below = n->n_hub_leaves;
+    for (int level = 0; level < n->n_hub_levels; ++level) {
+        for (int i = 0; i < below / SALTUS_FANOUT; ++i) {
+            saltus_hubs_sum_node(n, d, level, i);
+        }
+        below = n->hub_first[level + 1] - n->hub_first[level];
+    }
+    return SALTUS_FINE;
+}
+
+/* The count of species s has left its bounds: its leaves follow, and nodes above them are marked.
+ */
+SALTUS_FN saltus_failure saltus_hubs_move(saltus_trajectory *p, saltus_direct *d, int s)
+{
+    const saltus_tables *n = p->n;
+    if (SALTUS_RARE(p->x[SALTUS_AT(s)] > SALTUS_HUB_LARGEST)) {
+        return saltus_trajectory_fail(p, SALTUS_ABOVE_CLASSES, s, 0.0);
+    }
+    const int64_t more = saltus_hubs_bound(p, s);
+    const saltus_reach r = n->reaches[s];
+    for (int i = r.member_first; i < r.member_end; ++i) {
+        d->weights[SALTUS_AT(n->members[i].weight)] += n->members[i].ways * more;
+    }
+    for (int i = r.leaf_first; i < r.leaf_end; ++i) {
+        saltus_hubs_sum_leaf(p, d, n->reach[i]);
+        saltus_hubs_mark(n, d, 0, n->reach[i] / SALTUS_FANOUT);
+    }
+    return SALTUS_FINE;
+}
+
+/* Change the counts by reaction r; the first changes of it stand in its firing. */
+SALTUS_FN saltus_failure saltus_hubs_fire(saltus_trajectory *p, const saltus_firing *f, int r)
+{
+    if (SALTUS_RARE(f->n > SALTUS_FIRING_CHANGES)) {
+        return saltus_direct_fire(p, r);
+    }
+    for (int i = 0; i < f->n; ++i) {
+        const int s = f->species[i];
+        const int64_t x = p->x[SALTUS_AT(s)] + f->amount[i]; /* far below 2^63: bounds are */
+        if (SALTUS_RARE(x < 0)) {
+            return p->n->idles ? saltus_direct_idle(p, r, p->n->change_row[r] + i)
+                               : saltus_trajectory_fail(p, SALTUS_NEGATIVE_COUNT, r, 0.0);
+        }
+        p->x[SALTUS_AT(s)] = x;
+        p->v[SALTUS_AT(s)] = (double)x;
+    }
+    return SALTUS_FINE;
+}
+
+/* Let the count of species s follow its change. */
+SALTUS_FN saltus_failure saltus_hubs_check(saltus_trajectory *p, saltus_direct *d, int s,
+                                           int *changed)
+{
+    const int64_t x = p->x[SALTUS_AT(s)];
+    if (x < p->least[SALTUS_AT(s)] || x > p->most[SALTUS_AT(s)]) {
+        *changed = 1;
+        return saltus_hubs_move(p, d, s);
+    }
+    return SALTUS_FINE;
+}
+
+/* Recompute what reaction r has changed. */
+SALTUS_FN saltus_failure saltus_hubs_follow(saltus_trajectory *p, saltus_direct *d,
+                                            const saltus_firing *f, int r)
+{
+    const saltus_tables *n = p->n;
+    int changed = 0;
+    if (SALTUS_RARE(f->n > SALTUS_FIRING_CHANGES)) {
+        for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
+            if (saltus_hubs_check(p, d, n->change_species[c], &changed) != SALTUS_FINE) {
+                return p->failure;
+            }
+        }
+    } else {
+        for (int i = 0; i < f->n; ++i) {
+            if (saltus_hubs_check(p, d, f->species[i], &changed) != SALTUS_FINE) {
+                return p->failure;
+            }
+        }
+    }
+    if (SALTUS_RARE(f->has_rules)) {
+        for (int i = n->rule_row[r]; i < n->rule_row[r + 1]; ++i) {
+            saltus_trajectory_run_rule(p, n->rule_of[i]);
+        }
+    }
+    for (int i = f->own_first; i < f->own_end; ++i) {
+        changed = 1;
+        if (saltus_hubs_sum_own(p, d, n->own_of[i]) != SALTUS_FINE) {
+            return p->failure;
+        }
+        saltus_hubs_mark(n, d, 0, n->own_of[i] / SALTUS_FANOUT);
+    }
+    if (changed) {
+        saltus_hubs_sum_marked(n, d);
+    }
+    return SALTUS_FINE;
+}
+
+/* Go to the entry of a class that the spot chooses; the spot becomes relative to it. Sums of
+ * weights are exact. */
+SALTUS_FN const saltus_entry *saltus_hubs_entry(const saltus_trajectory *p, const saltus_direct *d,
+                                                const saltus_class *k, saltus_spot *spot, int *near)
+{
+    int e = k->entry_first, end = k->entry_end;
+    double below = 0.0, up = 0.0;
+    if (k->block >= 0) {
+        for (int block = k->block; e + SALTUS_HUB_BLOCK < end; e += SALTUS_HUB_BLOCK, ++block) {
+            up = below + (double)d->weights[SALTUS_AT(block)];
+            if (spot->low < up) {
+                end = e + SALTUS_HUB_BLOCK;
+                break;
+            }
+            below = up;
+        }
+    }
+    for (;; ++e) {
+        const saltus_entry *q = &p->n->entries[e];
+        up = below + (double)(q->ways * (p->most[SALTUS_AT(q->species)] - q->offset));
+        if (spot->low < up || e + 1 == end) {
+            *near |= up < spot->high;
+            saltus_spot_leave(spot, below);
+            return q;
+        }
+        below = up;
+    }
+}
+
+/* The reaction in whose interval of the total the spot lies; -1: nothing fires. *near becomes 1
+ * when the lower end of the spot does not decide. Where rounding has led it to the end of something
+ * or to an entry that counts 0, nothing fires: that happens once in 2^50 events. */
+SALTUS_FN int saltus_hubs_find(const saltus_trajectory *p, const saltus_direct *d, saltus_spot spot,
+                               int *near)
+{
+    const saltus_tables *n = p->n;
+    const saltus_tree tree = {n->n_hub_levels, n->hub_first, d->sums};
+    const int leaf = saltus_tree_descend(&tree, &spot.low, &spot.high, near);
+    if (leaf >= n->n_hubs) {
+        return n->own[leaf - n->n_hubs];
+    }
+    const saltus_hub h = n->hubs[leaf];
+    const double most = (double)p->most[SALTUS_AT(h.species)], x = p->v[SALTUS_AT(h.species)];
+    saltus_spot_scale(&spot, 1.0 / most);
+    if (spot.low < h.alone) {
+        *near |= h.alone < spot.high;
+        return saltus_hub_alone(n->alone + h.alone_first, h.alone_end - h.alone_first, most, x,
+                                spot, near);
+    }
+    double below = h.alone;
+    for (int c = h.class_first; c < h.class_end; ++c) {
+        const saltus_class *k = &n->classes[c];
+        const double up = below + k->rate * (double)d->weights[SALTUS_AT(c)];
+        if (spot.low < up) {
+            *near |= up < spot.high;
+            saltus_spot_leave(&spot, below);
+            saltus_spot_scale(&spot, k->inverse);
+            const saltus_entry q = *saltus_hubs_entry(p, d, k, &spot, near);
+            return saltus_hub_way(&q, n->entry_reaction,
+                                  (double)(p->most[SALTUS_AT(q.species)] - q.offset), most,
+                                  x * (p->v[SALTUS_AT(q.species)] - (double)q.offset), spot, near);
+        }
+        below = up;
+    }
+    *near = 1;
+    return -1;
+}
+
+SALTUS_FN int saltus_hubs_choose(const saltus_trajectory *p, const saltus_direct *d, double total,
+                                 double word, uint64_t event)
+{
+    const double unit = total * SALTUS_TWO_M32;
+    saltus_spot spot = {word * unit, word * unit + unit};
+    int near = 0;
+    const int r = saltus_hubs_find(p, d, spot, &near);
+    if (!SALTUS_RARE(near)) {
+        return r;
+    }
+    spot.low = saltus_choice_refined(total, word, p->seed, p->trajectory, event);
+    spot.high = 0.0;
+    return saltus_hubs_find(p, d, spot, &near);
+}
+
+/** saltus_direct_run for a network with hubs. p->limit is in event numbers, those at which nothing
+ * fired included. */
+SALTUS_OUTLINE saltus_failure saltus_hubs_run(saltus_trajectory *p, saltus_direct *d,
+                                              const double *times, int64_t n_times, const int *stop,
+                                              int64_t *counts, double *observables)
+{
+    const saltus_tables *n = p->n;
+    const double *root = d->values + SALTUS_AT(n->n_hub_leaves + n->hub_first[n->n_hub_levels - 1]);
+    d->draws.valid = 0;
+    saltus_trajectory_refresh(p);
+    if (saltus_hubs_rebuild(p, d) != SALTUS_FINE) {
+        return p->failure;
+    }
+    for (;;) {
+        const uint64_t event = p->event;
+        if (!saltus_direct_holds(d, event)) {
+            if (event >= p->limit || SALTUS_FLAG(stop)) {
+                return saltus_trajectory_fail(p, SALTUS_STOPPED, 0, 0.0);
+            }
+            SALTUS_TRAJECTORY_PROGRESS(p);
+            saltus_direct_draw(p, d, event >> 1);
+        }
+        double word;
+        const double wait = saltus_direct_wait(p, d, event, &word);
+        const double total = *root + 0.0; /* -0 becomes 0 */
+        if (SALTUS_RARE(!(total < SALTUS_INFINITY))) {
+            return saltus_trajectory_fail(p, SALTUS_BAD_TOTAL, 0, total);
+        }
+        const double t_next = p->t + wait / total;
+        if (!(t_next < times[p->sample]) || !(t_next < p->special)) {
+            const int go = saltus_direct_pass(p, t_next, times, n_times, counts, observables);
+            if (go == 0) { /* counts may have been set */
+                p->has_bounds = 0;
+                (void)saltus_hubs_rebuild(p, d);
+            }
+            if (go < 0 || p->failure != SALTUS_FINE) {
+                return p->failure;
+            }
+            if (go == 0) {
+                continue;
+            }
+        }
+        const int r = saltus_hubs_choose(p, d, total, word, event);
+        p->t = t_next;
+        if (r < 0) {
+            p->after = 0;
+            ++p->event;
+            continue;
+        }
+#if !SALTUS_DEVICE
+        if (SALTUS_RARE(n->n_delayed > 0) && saltus_delayed_begin(p, r, t_next) != SALTUS_FINE) {
+            return p->failure;
+        }
+#endif
+        const saltus_firing *f = &n->firings[r];
+        if (saltus_hubs_fire(p, f, r) != SALTUS_FINE) {
+            return p->failure;
+        }
+        p->after = 0;
+        ++p->event;
+        ++p->fired;
+        if (saltus_hubs_follow(p, d, f, r) != SALTUS_FINE) {
+            return p->failure;
+        }
+        if (n->watches_state && saltus_trajectory_triggers(p)) {
+            p->has_bounds = 0;
+            if (saltus_trajectory_settle(p) != SALTUS_FINE ||
+                saltus_hubs_rebuild(p, d) != SALTUS_FINE) {
+                return p->failure;
+            }
+        }
+    }
+}
+
+#endif

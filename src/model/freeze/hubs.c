@@ -1,0 +1,481 @@
+/* Hubs and classes of a large network; kernel/ssa/hubs.h. */
+#include "model/freeze/freeze.h"
+
+#include "kernel/ssa/hub_rules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Smaller networks have a propensity for each reaction; docs/numerics.md. */
+enum { FEWEST_REACTIONS = 257 };
+/* A leaf has so many classes, at most, and a class so many partners: then neither the sum of a leaf
+ * nor a choice in it grows with the network. The next leaf or class goes on. */
+enum { MOST_CLASSES = 8, MOST_PARTNERS = 256, MOST_WAYS = 8 };
+/* Shorter classes are scanned from their first entry. */
+enum { FEWEST_BLOCKED = 2 * SALTUS_HUB_BLOCK };
+
+/* A reaction of order 1 (partner -1) or 2 of a hub. */
+typedef struct spoke {
+    double rate;
+    int32_t hub, partner, offset, reaction, ways;
+} spoke;
+
+typedef struct maker {
+    saltus_freezer *f;
+    saltus_tables *t;
+    spoke *spokes; /* sorted: by hub, order, constant of the class, partner */
+    int n_spokes;
+    /* Of the tables, on their way. */
+    saltus_hub *hubs;
+    saltus_alone *alone;
+    saltus_class *classes;
+    saltus_entry *entries;
+    int32_t *entry_reaction;
+    saltus_reach *reaches;
+    saltus_member *members;
+    int32_t *reach, *own, *own_of;
+    saltus_firing *firings;
+} maker;
+
+/* Of a reaction whose propensity is a product of one count, of two, or of x (x - 1). */
+static bool find_spoke(const saltus_tables *t, int r, spoke *out)
+{
+    const saltus_pair *q = &t->pairs[r];
+    if (q->first < 0 || q->first >= t->n_species) {
+        return false; /* another law, or one without factors */
+    }
+    *out = (spoke){q->rate, q->first, q->second, (int32_t)q->offset, r, 1};
+    if (q->second == t->row_one) {
+        out->partner = -1;
+        return q->offset == 0.0;
+    }
+    return q->second < t->n_species &&
+           (q->second == q->first ? q->offset == 0.0 || q->offset == 1.0 : q->offset == 0.0);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Make the species with more different partners the hub of each pair; of equals the first. */
+static saltus_status choose_hubs(maker *m, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    int32_t *partners = saltus_calloc((size_t)m->t->n_species + 1, sizeof *partners);
+    uint64_t *pairs = saltus_calloc((size_t)m->n_spokes + 1, sizeof *pairs);
+    size_t n = 0;
+    SALTUS_NEED(partners && pairs);
+    for (int i = 0; i < m->n_spokes; ++i) {
+        const spoke *s = &m->spokes[i];
+        if (s->partner >= 0 && s->partner != s->hub) {
+            const int32_t a = s->hub < s->partner ? s->hub : s->partner;
+            const int32_t b = s->hub < s->partner ? s->partner : s->hub;
+            pairs[n++] = (uint64_t)a << 32 | (uint32_t)b;
+        }
+    }
+    qsort(pairs, n, sizeof *pairs, by_number);
+    for (size_t i = 0; i < n; ++i) {
+        if (i == 0 || pairs[i] != pairs[i - 1]) {
+            ++partners[pairs[i] >> 32];
+            ++partners[pairs[i] & UINT32_MAX];
+        }
+    }
+    for (int i = 0; i < m->n_spokes; ++i) {
+        spoke *s = &m->spokes[i];
+        if (s->partner >= 0 &&
+            (partners[s->partner] > partners[s->hub] ||
+             (partners[s->partner] == partners[s->hub] && s->partner < s->hub))) {
+            const int32_t hub = s->partner;
+            s->partner = s->hub;
+            s->hub = hub;
+        }
+    }
+done:
+    saltus_free(partners);
+    saltus_free(pairs);
+    return status;
+}
+
+static int order(int64_t a, int64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+/* By hub, those of order 1 first and in their own order, the others by constant. */
+static int by_constant(const void *a, const void *b)
+{
+    const spoke *x = a, *y = b;
+    const bool alone = x->partner < 0 && y->partner < 0;
+    const int hub = order(x->hub, y->hub), first = order(x->partner >= 0, y->partner >= 0);
+    const int rate = alone || x->rate == y->rate ? 0 : x->rate < y->rate ? -1 : 1;
+    return hub != 0 ? hub : first != 0 ? first : rate != 0 ? rate : order(x->reaction, y->reaction);
+}
+
+/* The same with partners in a class in order. */
+static int by_partner(const void *a, const void *b)
+{
+    const spoke *x = a, *y = b;
+    const bool alone = x->partner < 0 && y->partner < 0;
+    const int hub = order(x->hub, y->hub), first = order(x->partner >= 0, y->partner >= 0);
+    const int rate = alone || x->rate == y->rate ? 0 : x->rate < y->rate ? -1 : 1;
+    const int partner = order(x->partner, y->partner), offset = order(x->offset, y->offset);
+    return hub != 0       ? hub
+           : first != 0   ? first
+           : rate != 0    ? rate
+           : partner != 0 ? partner
+           : offset != 0  ? offset
+                          : order(x->reaction, y->reaction);
+}
+
+/* A constant that is a small multiple of another one of the same hub joins its class, in so many
+ * ways. Constants stand in rising order. */
+static void join_multiples(spoke *s, int n)
+{
+    for (int i = n - 1; i > 0; --i) {
+        for (int ways = MOST_WAYS; ways > 1; --ways) {
+            const double rate = s[i].rate / ways;
+            int low = 0, high = i;
+            while (low < high) {
+                const int middle = (low + high) / 2;
+                if (s[middle].rate < rate) {
+                    low = middle + 1;
+                } else {
+                    high = middle;
+                }
+            }
+            if (low < i && s[low].rate == rate && rate * ways == s[i].rate) {
+                s[i].rate = rate;
+                s[i].ways = ways;
+                break;
+            }
+        }
+    }
+}
+
+static saltus_status collect(maker *m, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_tables *t = m->t;
+    m->spokes = saltus_calloc((size_t)t->n_reactions + 1, sizeof *m->spokes);
+    SALTUS_NEED(m->spokes);
+    for (int r = 0; r < t->n_reactions; ++r) {
+        if (find_spoke(t, r, &m->spokes[m->n_spokes]) && t->rate[r] > 0.0) {
+            ++m->n_spokes;
+        }
+    }
+    SALTUS_TRY(choose_hubs(m, err));
+    qsort(m->spokes, (size_t)m->n_spokes, sizeof *m->spokes, by_constant);
+    for (int i = 0, end; i < m->n_spokes; i = end) {
+        const spoke *s = &m->spokes[i];
+        for (end = i; end < m->n_spokes && m->spokes[end].hub == s->hub; ++end) {
+            i += m->spokes[end].partner < 0;
+        }
+        join_multiples(m->spokes + i, end - i);
+    }
+    qsort(m->spokes, (size_t)m->n_spokes, sizeof *m->spokes, by_partner);
+done:
+    return status;
+}
+
+#define ARRAY(name, n)                                                              \
+    m->name = saltus_arena_alloc(m->f->arena, ((size_t)(n) + 1) * sizeof *m->name); \
+    SALTUS_NEED(m->name);
+
+static saltus_hub *begin_hub(maker *m, int species)
+{
+    saltus_tables *t = m->t;
+    saltus_hub *hub = &m->hubs[t->n_hubs++];
+    *hub = (saltus_hub){0.0, species, t->n_alone, t->n_alone, t->n_classes, t->n_classes};
+    return hub;
+}
+
+static void begin_class(maker *m, saltus_hub *hub, double rate)
+{
+    saltus_tables *t = m->t;
+    m->classes[t->n_classes++] = (saltus_class){rate, 1.0 / rate, t->n_entries, t->n_entries, -1};
+    hub->class_end = t->n_classes;
+}
+
+/* Hubs, classes and entries from the sorted spokes. All entries have their reactions in
+ * entry_reaction. */
+static void lay_out(maker *m)
+{
+    saltus_tables *t = m->t;
+    const spoke *before = NULL;
+    saltus_hub *hub = NULL;
+    for (int i = 0; i < m->n_spokes; ++i) {
+        const spoke *s = &m->spokes[i];
+        if (!before || s->hub != before->hub) {
+            hub = begin_hub(m, s->hub);
+            before = NULL;
+        }
+        if (s->partner < 0) {
+            hub->alone += s->rate;
+            m->alone[t->n_alone++] = (saltus_alone){hub->alone, s->reaction};
+            hub->alone_end = t->n_alone;
+            before = s;
+            continue;
+        }
+        const bool same_class = before && before->partner >= 0 && s->rate == before->rate,
+                   same_entry =
+                       same_class && s->partner == before->partner && s->offset == before->offset;
+        const saltus_class *last = same_class ? &m->classes[t->n_classes - 1] : NULL;
+        if (!last || (!same_entry && t->n_entries - last->entry_first == MOST_PARTNERS)) {
+            if (t->n_classes - hub->class_first == MOST_CLASSES) {
+                hub = begin_hub(m, s->hub);
+            }
+            begin_class(m, hub, s->rate);
+        }
+        if (!same_entry) {
+            m->entries[t->n_entries++] =
+                (saltus_entry){s->partner, s->offset, 0, t->n_entry_reactions};
+            m->classes[t->n_classes - 1].entry_end = t->n_entries;
+        }
+        m->entries[t->n_entries - 1].ways += s->ways;
+        for (int w = 0; w < s->ways; ++w) {
+            m->entry_reaction[t->n_entry_reactions++] = s->reaction;
+        }
+        before = s;
+    }
+    t->n_weights = t->n_classes;
+    for (int c = 0; c < t->n_classes; ++c) {
+        const int n = m->classes[c].entry_end - m->classes[c].entry_first;
+        if (n > FEWEST_BLOCKED) {
+            m->classes[c].block = t->n_weights;
+            t->n_weights += (n + SALTUS_HUB_BLOCK - 1) / SALTUS_HUB_BLOCK;
+        }
+    }
+}
+
+/* Reactions of one way stand in their entries. */
+static void shorten_entries(maker *m)
+{
+    saltus_tables *t = m->t;
+    int n = 0;
+    for (int e = 0; e < t->n_entries; ++e) {
+        saltus_entry *q = &m->entries[e];
+        const int from = q->reaction;
+        q->reaction = q->ways == 1 ? m->entry_reaction[from] : n;
+        for (int w = 0; w < q->ways && q->ways > 1; ++w) {
+            m->entry_reaction[n++] = m->entry_reaction[from + w];
+        }
+    }
+    t->n_entry_reactions = n;
+}
+
+/* Count a weight that a species enters, or, when there is room for all, note it. */
+static void note_member(maker *m, const saltus_entry *q, int weight)
+{
+    saltus_reach *r = &m->reaches[q->species];
+    saltus_member *end = m->members ? &m->members[r->member_end] : NULL;
+    if (end && r->member_end > r->member_first && end[-1].weight == weight) {
+        end[-1].ways += q->ways; /* a species that is its own partner, with offsets 0 and 1 */
+        return;
+    }
+    if (end) {
+        *end = (saltus_member){weight, q->ways};
+    }
+    ++r->member_end;
+}
+
+static void note_leaf(maker *m, int species, int leaf, int32_t *last)
+{
+    saltus_reach *r = &m->reaches[species];
+    if (last[species] == leaf + 1) {
+        return;
+    }
+    last[species] = leaf + 1;
+    if (m->reach) {
+        m->reach[r->leaf_end] = leaf;
+    }
+    ++r->leaf_end;
+}
+
+static void note_reaches(maker *m, int32_t *last)
+{
+    const saltus_tables *t = m->t;
+    for (int c = 0; c < t->n_classes; ++c) {
+        const saltus_class *k = &m->classes[c];
+        for (int e = k->entry_first; e < k->entry_end; ++e) {
+            note_member(m, &m->entries[e], c);
+        }
+    }
+    for (int c = 0; c < t->n_classes; ++c) {
+        const saltus_class *k = &m->classes[c];
+        for (int e = k->entry_first; e < k->entry_end && k->block >= 0; ++e) {
+            note_member(m, &m->entries[e], k->block + (e - k->entry_first) / SALTUS_HUB_BLOCK);
+        }
+    }
+    memset(last, 0, ((size_t)t->n_species + 1) * sizeof *last);
+    for (int hub = 0; hub < t->n_hubs; ++hub) {
+        note_leaf(m, m->hubs[hub].species, hub, last);
+        for (int c = m->hubs[hub].class_first; c < m->hubs[hub].class_end; ++c) {
+            for (int e = m->classes[c].entry_first; e < m->classes[c].entry_end; ++e) {
+                note_leaf(m, m->entries[e].species, hub, last);
+            }
+        }
+    }
+}
+
+/* Which weights and leaves each species enters. They are counted first. */
+static saltus_status find_reaches(maker *m, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_tables *t = m->t;
+    int32_t *last = saltus_calloc((size_t)t->n_species + 1, sizeof *last);
+    SALTUS_NEED(last);
+    ARRAY(reaches, t->n_species)
+    note_reaches(m, last);
+    for (int s = 0; s < t->n_species; ++s) {
+        saltus_reach *r = &m->reaches[s];
+        const int members = r->member_end, leaves = r->leaf_end;
+        r->member_first = r->member_end = t->n_members;
+        r->leaf_first = r->leaf_end = t->n_reach;
+        t->n_members += members;
+        t->n_reach += leaves;
+    }
+    ARRAY(members, t->n_members)
+    ARRAY(reach, t->n_reach)
+    note_reaches(m, last);
+done:
+    saltus_free(last);
+    return status;
+}
+
+static void fill_changes(const saltus_tables *t, int r, saltus_firing *out)
+{
+    out->n = t->change_row[r + 1] - t->change_row[r];
+    out->has_rules = t->rule_row[r + 1] > t->rule_row[r];
+    for (int i = 0; i < out->n && out->n <= SALTUS_FIRING_CHANGES; ++i) {
+        const int64_t amount = t->change_amount[t->change_row[r] + i];
+        out->species[i] = t->change_species[t->change_row[r] + i];
+        out->amount[i] = (int32_t)amount;
+        if (out->amount[i] != amount) {
+            out->n = SALTUS_FIRING_CHANGES + 1; /* they stand among all changes */
+        }
+    }
+}
+
+/* Reactions that are leaves of their own, and what each reaction changes. */
+static saltus_status find_firings(maker *m, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_tables *t = m->t;
+    int32_t *leaf = saltus_calloc((size_t)t->n_reactions + 1, sizeof *leaf);
+    int32_t *seen = saltus_calloc((size_t)t->n_reactions + 1, sizeof *seen);
+    SALTUS_NEED(leaf && seen);
+    ARRAY(own, t->n_reactions)
+    ARRAY(firings, t->n_reactions)
+    for (int r = 0; r < t->n_reactions; ++r) {
+        spoke s;
+        leaf[r] = -1;
+        if (!find_spoke(t, r, &s)) {
+            leaf[r] = t->n_hubs + t->n_own;
+            m->own[t->n_own++] = r;
+        }
+    }
+    for (int round = 0; round < 2; ++round) { /* the first counts */
+        int n = 0;
+        for (int r = 0; r < t->n_reactions; ++r) {
+            fill_changes(t, r, &m->firings[r]);
+            m->firings[r].own_first = n;
+            for (int l = saltus_first_list(t, r); l < saltus_end_of_lists(t, r) && t->n_own > 0;
+                 ++l) {
+                const int list = saltus_list_at(t, l);
+                for (int i = t->dependent_row[list]; i < t->dependent_row[list + 1]; ++i) {
+                    const int d = t->dependent[i];
+                    if (leaf[d] >= 0 && seen[d] != 2 * r + round + 1) {
+                        seen[d] = 2 * r + round + 1;
+                        if (round == 1) {
+                            m->own_of[n] = leaf[d];
+                        }
+                        ++n;
+                    }
+                }
+            }
+            m->firings[r].own_end = n;
+        }
+        if (round == 0) {
+            t->n_own_of = n;
+            ARRAY(own_of, n)
+        }
+    }
+done:
+    saltus_free(leaf);
+    saltus_free(seen);
+    return status;
+}
+
+static void find_levels(saltus_tables *t)
+{
+    int n = (t->n_hubs + t->n_own + SALTUS_FANOUT - 1) / SALTUS_FANOUT, level = 0;
+    t->n_hub_leaves = n * SALTUS_FANOUT;
+    for (;;) {
+        const int padded = n == 1 ? 1 : (n + SALTUS_FANOUT - 1) / SALTUS_FANOUT * SALTUS_FANOUT;
+        t->hub_first[level + 1] = t->hub_first[level] + padded;
+        ++level;
+        if (n == 1) {
+            break;
+        }
+        n = padded / SALTUS_FANOUT;
+    }
+    t->n_hub_levels = level;
+}
+
+/* Whether they pay, and can be had: it depends on laws and initial counts alone. */
+static bool has_hubs(const saltus_freezer *f)
+{
+    const saltus_tables *t = &f->net->tables;
+    int n = 0;
+    if (f->model->space || t->n_reactions < FEWEST_REACTIONS || t->n_rates > 0 ||
+        t->n_thinned > 0) {
+        return false;
+    }
+    for (int s = 0; s < t->n_species; ++s) {
+        if (t->initial_counts[s] > SALTUS_HUB_LARGEST) {
+            return false;
+        }
+    }
+    for (int r = 0; r < t->n_reactions; ++r) {
+        spoke s;
+        n += find_spoke(t, r, &s) && t->rate[r] > 0.0;
+    }
+    return 2 * n >= t->n_reactions;
+}
+
+saltus_status saltus_fill_hubs(saltus_freezer *f, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    maker made = {.f = f, .t = &f->net->tables}, *const m = &made;
+    saltus_tables *t = m->t;
+    if (!has_hubs(f)) {
+        return SALTUS_OK;
+    }
+    SALTUS_TRY(collect(m, err));
+    const size_t n = (size_t)m->n_spokes;
+    size_t n_ways = 0;
+    for (size_t i = 0; i < n; ++i) {
+        n_ways += m->spokes[i].partner >= 0 ? (size_t)m->spokes[i].ways : 0;
+    }
+    ARRAY(hubs, n)
+    ARRAY(alone, n)
+    ARRAY(classes, n)
+    ARRAY(entries, n)
+    ARRAY(entry_reaction, n_ways)
+    lay_out(m);
+    shorten_entries(m);
+    SALTUS_TRY(find_reaches(m, err));
+    SALTUS_TRY(find_firings(m, err));
+    find_levels(t);
+    f->is_rigid = true; /* constants decide about classes, initial counts whether there are any */
+#define KEEP(type, name, n) t->name = m->name;
+    SALTUS_HUB_ARRAYS(KEEP)
+done:
+    if (status != SALTUS_OK) {
+        t->n_hubs = 0;
+    }
+    saltus_free(m->spokes);
+    return status;
+}

@@ -1,0 +1,434 @@
+/* Networks whose reactions are in hubs and classes: every reaction has its share of the choices,
+ * sums follow what has changed, moments are exact ones, and no layout, device or sample time
+ * changes a bit. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "../support/bits.h"
+#include "../support/check.h"
+#include "../support/gpu.h"
+#include "kernel/ssa/hubs.h"
+#include "model/network/network.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- the kernel by hand ---- */
+
+/* A trajectory with all its memory. */
+typedef struct hand {
+    saltus_trajectory p;
+    saltus_direct d;
+} hand;
+
+#define TAKE(type, part, name, n) h->IN_##part.name = calloc((size_t)(n) + 1, sizeof(type));
+#define GIVE(type, part, name, n) free(h->IN_##part.name);
+#define IN_trajectory p
+#define IN_direct d
+
+static hand *pick_up(const saltus_tables *t)
+{
+    hand *h = calloc(1, sizeof *h);
+    assert_non_null(h);
+    h->p.n = t;
+    h->p.x = calloc((size_t)t->n_species + 1, sizeof *h->p.x);
+    SALTUS_TRAJECTORY_ARRAYS(TAKE)
+    h->p.v[t->row_one] = 1.0;
+    for (int i = 0; i < t->n_constants; ++i) {
+        h->p.v[t->row_constants + i] = t->constants[i];
+    }
+    return h;
+}
+
+static void put_down(hand *h)
+{
+    const saltus_tables *t = h->p.n;
+    (void)t;
+    free(h->p.x);
+    SALTUS_TRAJECTORY_ARRAYS(GIVE)
+    free(h);
+}
+
+static double total_of(const hand *h)
+{
+    const saltus_tables *t = h->p.n;
+    return h->d.values[t->n_hub_leaves + t->hub_first[t->n_hub_levels - 1]];
+}
+
+/* Random numbers of the test's own. */
+static uint32_t draw(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*state >> 33);
+}
+
+static void set_count(hand *h, int s, int64_t x)
+{
+    h->p.x[s] = x;
+    h->p.v[s] = (double)x;
+}
+
+/* Counts of all sizes, many of them 0. */
+static void scatter(hand *h, uint64_t *random)
+{
+    for (int s = 0; s < h->p.n->n_species; ++s) {
+        const uint32_t size = draw(random) % 5;
+        set_count(h, s, size == 0 ? 0 : size < 4 ? draw(random) % 30 : draw(random) % 3000);
+    }
+    h->p.has_bounds = 0;
+    assert_int_equal(saltus_hubs_rebuild(&h->p, &h->d), SALTUS_FINE);
+}
+
+/* Let reactions fire that can, and see that what follows them is what would be made anew. */
+static void wander(hand *h, int n, uint64_t *random)
+{
+    const saltus_tables *t = h->p.n;
+    const size_t n_values = (size_t)(t->n_hub_leaves + t->hub_first[t->n_hub_levels]);
+    double *values = malloc(n_values * sizeof *values);
+    int64_t *weights = malloc(((size_t)t->n_weights + 1) * sizeof *weights);
+    int n_moved = 0;
+    while (n > 0) {
+        const saltus_spot spot = {total_of(h) * draw(random) * 0x1p-31, 0.0};
+        int near = 0;
+        const int r = saltus_hubs_find(&h->p, &h->d, spot, &near);
+        --n;
+        if (r < 0) {
+            continue;
+        }
+        const double before = total_of(h);
+        assert_int_equal(saltus_hubs_fire(&h->p, &t->firings[r], r), SALTUS_FINE);
+        assert_int_equal(saltus_hubs_follow(&h->p, &h->d, &t->firings[r], r), SALTUS_FINE);
+        n_moved += total_of(h) != before;
+        memcpy(values, h->d.values, n_values * sizeof *values);
+        memcpy(weights, h->d.weights, (size_t)t->n_weights * sizeof *weights);
+        assert_int_equal(saltus_hubs_rebuild(&h->p, &h->d), SALTUS_FINE);
+        assert_memory_equal(values, h->d.values, n_values * sizeof *values);
+        assert_memory_equal(weights, h->d.weights, (size_t)t->n_weights * sizeof *weights);
+    }
+    assert_true(n_moved > 0);
+    free(values);
+    free(weights);
+}
+
+/* Of spots all over the total each reaction gets its propensity's share, and the rest gets nothing.
+ * It may stand in some places, each of which gains or loses one spot at either end. */
+static void check_shares(hand *h)
+{
+    enum { N = 400000, PLACES = 12 };
+    const saltus_tables *t = h->p.n;
+    const double total = total_of(h);
+    int64_t *found = calloc((size_t)t->n_reactions + 1, sizeof *found);
+    for (int i = 0; i < N; ++i) {
+        const saltus_spot spot = {total * (i + 0.5) / N, 0.0};
+        int near = 0;
+        ++found[1 + saltus_hubs_find(&h->p, &h->d, spot, &near)];
+    }
+    double sum = 0.0;
+    for (int r = 0; r < t->n_reactions; ++r) {
+        const double a = saltus_propensity(&h->p, r), expected = a / total * N;
+        sum += a;
+        if (!(fabs((double)found[1 + r] - expected) <= PLACES) || (a == 0.0 && found[1 + r] > 0)) {
+            fail_msg("reaction %d: %lld of %d spots, and %g are its share", r,
+                     (long long)found[1 + r], (int)N, expected);
+        }
+    }
+    assert_true(total >= sum * (1.0 - 1e-12) && total < 1.5 * sum);
+    free(found);
+}
+
+/* Where the ends of an interval are said to decide, all between them is chosen alike. */
+static void check_intervals(hand *h, uint64_t *random)
+{
+    const double total = total_of(h), width = total / 20000.0;
+    int n_near = 0;
+    for (int i = 0; i < 20000; ++i) {
+        const double low = (total - width) * draw(random) * 0x1p-31;
+        int near = 0, ignored = 0;
+        const int r = saltus_hubs_find(&h->p, &h->d, (saltus_spot){low, low + width}, &near);
+        n_near += near;
+        for (int k = 1; k < 8 && !near; ++k) {
+            const saltus_spot spot = {low + width * k / 8.0, 0.0};
+            assert_int_equal(saltus_hubs_find(&h->p, &h->d, spot, &ignored), r);
+        }
+    }
+    assert_true(n_near > 0 && n_near < 20000);
+}
+
+/* Laws of every kind: hubs with classes of many partners and constants, some of them multiples,
+ * pairs of one species, laws that are leaves of their own. */
+static saltus_model *mixed_network(bool has_programs)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    fprintf(out, "species:\n");
+    for (int s = 0; s < 120; ++s) {
+        fprintf(out, "  X%d: %d\n", s, s % 40);
+    }
+    fprintf(out, "reactions:\n");
+    for (int s = 2; s < 120; ++s) { /* two hubs with blocks, constants 1, 2, 3 and others */
+        fprintf(out, "  h%d: X0 + X%d -> X0 + X%d @ 0.001*%d\n", s, s, (s + 1) % 120, 1 + s % 3);
+        fprintf(out, "  g%d: X1 + X%d -> X1 + X%d @ %.17g\n", s, s, (s + 7) % 120,
+                s % 5 ? 0.002 : 0.001 + s * 1e-5);
+        fprintf(out, "  u%d: X%d -> X%d @ %.17g\n", s, s, (s * 7) % 120, 0.01 + 0.003 * s);
+    }
+    for (int s = 2; s < 40; ++s) {
+        fprintf(out, "  p%d: 2 X%d -> X%d @ 0.003\n", s, s, s + 1);
+        fprintf(out, "  b%d: X0 + X%d -> X%d @ 0.002\n", s, s, s + 2);
+    }
+    fprintf(out, "  z: 0 -> X3 @ 4\n"
+                 "  y: 3 X5 -> X6 @ 1e-4\n"
+                 "  d: 2 X0 -> X0 @ 1e-3\n");
+    if (has_programs) {
+        fprintf(out, "  m: {equation: X7 -> X8, law: 5*X7/(10 + X7 + X9)}\n");
+    }
+    assert_int_equal(fclose(out), 0);
+    saltus_model *m = bits_parse(text);
+    free(text);
+    return m;
+}
+
+static void reactions_have_their_shares(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; ++i) {
+        saltus_model *m = i == 0 ? mixed_network(true) : bits_motifs(60, 6, 20, (uint64_t)i);
+        const saltus_tables *t = &m->network->tables;
+        hand *h = pick_up(t);
+        uint64_t random = (uint64_t)i;
+        assert_true(t->n_hubs > 0 && t->n_classes > 0);
+        assert_true(i > 0 || (t->n_own >= 3 && t->n_weights > t->n_classes));
+        for (int k = 0; k < 4; ++k) {
+            scatter(h, &random);
+            check_shares(h);
+            wander(h, 300, &random);
+            check_shares(h);
+            check_intervals(h, &random);
+        }
+        put_down(h);
+        saltus_model_destroy(m);
+    }
+}
+
+/* Where 32 bits do not decide, 53 more do, and only there. */
+static void further_bits_are_drawn_where_needed(void **state)
+{
+    enum { N = 200000 };
+    (void)state;
+    saltus_model *m = mixed_network(true);
+    hand *h = pick_up(&m->network->tables);
+    uint64_t random = 5;
+    scatter(h, &random);
+    const double total = total_of(h), unit = total * SALTUS_TWO_M32;
+    int n_near = 0;
+    for (int i = 0; i < N; ++i) {
+        /* the last word below a boundary, or any */
+        double word = draw(&random) * 2.0;
+        if (i % 2 == 0) {
+            word = floor(h->d.values[draw(&random) % (uint32_t)m->network->tables.n_hubs] / unit);
+        }
+        int near = 0, ignored = 0;
+        const saltus_spot spot = {word * unit, word * unit + unit};
+        const int r = saltus_hubs_find(&h->p, &h->d, spot, &near);
+        const double goal = saltus_choice_refined(total, word, 0, 0, (uint64_t)i);
+        const int refined = saltus_hubs_find(&h->p, &h->d, (saltus_spot){goal, 0.0}, &ignored);
+        n_near += near;
+        assert_int_equal(saltus_hubs_choose(&h->p, &h->d, total, word, (uint64_t)i),
+                         near ? refined : r);
+        assert_true(near || refined == r);
+    }
+    assert_true(n_near > 0 && n_near < N / 2);
+    put_down(h);
+    saltus_model_destroy(m);
+}
+
+/* ---- moments ---- */
+
+enum { PLACES = 17, MOLECULES = 1700, CATALYST = 60 };
+
+/* Molecules that hop from any of 17 places to any other, each hop catalysed by E: 272 reactions of
+ * order 2. With `turnover` E is born and dies. */
+static saltus_model *hopping(bool turnover)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    fprintf(out, "species:\n  E: %d\n", CATALYST);
+    for (int i = 0; i < PLACES; ++i) {
+        fprintf(out, "  X%d: %d\n", i, i == 0 ? MOLECULES : 0);
+    }
+    fprintf(out, "reactions:\n");
+    for (int i = 0; i < PLACES; ++i) {
+        for (int k = 0; k < PLACES; ++k) {
+            if (i != k) {
+                fprintf(out, "  r%d_%d: E + X%d -> E + X%d @ 0.001\n", i, k, i, k);
+            }
+        }
+    }
+    if (turnover) {
+        fprintf(out, "  birth: 0 -> E @ %d\n  death: E -> 0 @ 1\n", CATALYST);
+    }
+    assert_int_equal(fclose(out), 0);
+    saltus_model *m = bits_parse(text);
+    assert_true(m->network->tables.n_hubs > 0);
+    free(text);
+    return m;
+}
+
+/* Mean and variance of a column at a point, about whose exact mean the sums are. The variance's own
+ * error is that of a normal variate, to which these binomials are near. */
+static void check_column(const moments *m, int64_t point, int column, double variance,
+                         const char *what)
+{
+    const int64_t at = point * m->n_counts + column;
+    check_mean(m->sum[at], (double)m->n, 0.0, variance, what);
+    check_mean(m->squares[at], (double)m->n, variance, 2.1 * variance * variance, what);
+}
+
+/* Without turnover each molecule is where it was at first with probability 1/17 + 16/17 exp(-17 k E
+ * t), so counts are binomial at every time. With turnover E is Poisson, and places are alike in the
+ * end. */
+static void hops_are_binomial(void **state)
+{
+    static const double times[] = {0.2, 1.0, 10.0};
+    (void)state;
+    for (int turnover = 0; turnover < 2; ++turnover) {
+        saltus_error err = {0};
+        saltus_model *model = hopping(turnover);
+        saltus_plan_options plan = saltus_plan_options_default();
+        saltus_run_options run = saltus_run_options_default();
+        double center[3 * (PLACES + 1)], share[3][PLACES];
+        for (int i = 0; i < 3; ++i) {
+            const double stays = turnover ? 0.0 : exp(-PLACES * 0.001 * CATALYST * times[i]);
+            center[i * (PLACES + 1)] = CATALYST;
+            for (int k = 0; k < PLACES; ++k) {
+                share[i][k] =
+                    k == 0 ? 1.0 / PLACES + (1.0 - 1.0 / PLACES) * stays : (1.0 - stays) / PLACES;
+                center[i * (PLACES + 1) + 1 + k] = MOLECULES * share[i][k];
+            }
+        }
+        moments m = {.center = center};
+        run.seed = 77;
+        run.n_trajectories = scaled(2000);
+        run.times = times;
+        run.n_times = 3;
+        OK(run_plan(model, "cpu", &plan, &run, &m, &err));
+        assert_int_equal(m.n_counts, PLACES + 1);
+        for (int i = turnover ? 2 : 0; i < 3; ++i) {
+            for (int k = 0; k < PLACES; ++k) {
+                const double p = share[i][k];
+                check_column(&m, i, 1 + k, MOLECULES * p * (1.0 - p), "a place");
+            }
+        }
+        if (turnover) { /* in the end it is Poisson, whatever it catalyses */
+            check_column(&m, 2, 0, CATALYST, "the catalyst");
+        }
+        m.center = NULL;
+        moments_free(&m);
+        saltus_model_destroy(model);
+    }
+}
+
+/* ---- bits ---- */
+
+static const double fine[] = {0.0, 0.01, 0.5, 0.77, 1.0};
+
+static void devices_and_layouts_change_no_bit(void **state)
+{
+    static const char *const layouts[] = {"auto", "warp", "global"};
+    (void)state;
+    if (is_fake()) {
+        need_gpu("cuda");
+    }
+    saltus_backend *gpu = NULL;
+    saltus_error err = {0};
+    const bool has_gpu = saltus_backend_open("cuda", &gpu, &err) == SALTUS_OK;
+    saltus_backend_close(gpu);
+    if (!has_gpu) {
+        print_message("SKIP of layouts of a GPU: %s\n", err.message);
+    }
+    for (int i = 0; i < 3; ++i) {
+        saltus_model *m = i == 0   ? bits_motifs(60, 6, 20, 2)
+                          : i == 1 ? mixed_network(false)
+                                   : hopping(true);
+        const int64_t n = plays_warps() ? 2 : 6;
+        const uint64_t hash = bits_hash(m, "cpu:generic", "scalar", 1, 3, n, fine, 5);
+        for (int k = 0; k < N_BITS_DEVICES; ++k) {
+            if (bits_has(bits_devices[k])) {
+                assert_true(bits_hash(m, bits_devices[k], "auto", 2, 3, n, fine, 5) == hash);
+            }
+        }
+        for (int k = 0; k < 3 && has_gpu; ++k) {
+            if (!plays_warps() || k != 2) {
+                assert_true(bits_hash(m, "cuda", layouts[k], 1, 3, n, fine, 5) == hash);
+            }
+        }
+        for (int k = 1; k < N_BITS_GENERATORS && !plays_warps(); ++k) {
+            const char *rng = bits_generators[k];
+            const uint64_t other = bits_hash_rng(m, rng, "cpu", "auto", 1, 3, n, fine, 5);
+            assert_true(other != hash);
+            assert_true(!has_gpu ||
+                        bits_hash_rng(m, rng, "cuda", "auto", 1, 3, n, fine, 5) == other);
+        }
+        saltus_model_destroy(m);
+    }
+}
+
+/* Layouts of plain tables have other sums. */
+static void other_layouts_are_refused(void **state)
+{
+    (void)state;
+    need_gpu("cuda");
+    saltus_model *m = bits_motifs(60, 6, 20, 2), *other = mixed_network(true);
+    const saltus_plan_options shared = bits_plan("direct", "philox", "shared", 1),
+                              warp = bits_plan("direct", "philox", "warp", 1);
+    bits_refused(m, "cuda", &shared);
+    bits_refused(other, "cuda", &warp); /* it has a law that is no product */
+    saltus_model_destroy(m);
+    saltus_model_destroy(other);
+}
+
+/* Bounds do not hang on the times of samples, nor on events of the model between them. */
+static void sample_times_change_no_bit(void **state)
+{
+    const double last[] = {1.0};
+    (void)state;
+    for (int i = 0; i < 2; ++i) {
+        saltus_error err = {0};
+        saltus_model *model = i == 0 ? mixed_network(true) : hopping(true);
+        saltus_plan_options plan = saltus_plan_options_default();
+        saltus_run_options run = saltus_run_options_default();
+        moments a = {.keep_last = true}, b = {.keep_last = true};
+        run.n_trajectories = 20;
+        run.times = last;
+        run.n_times = 1;
+        OK(run_plan(model, "cpu", &plan, &run, &a, &err));
+        run.times = fine;
+        run.n_times = 5;
+        OK(run_plan(model, "cpu", &plan, &run, &b, &err));
+        assert_memory_equal(a.last, b.last, (size_t)(20 * a.n_counts) * sizeof *a.last);
+        moments_free(&a);
+        moments_free(&b);
+        saltus_model_destroy(model);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reactions_have_their_shares),
+        cmocka_unit_test(further_bits_are_drawn_where_needed),
+        cmocka_unit_test(hops_are_binomial),
+        cmocka_unit_test(devices_and_layouts_change_no_bit),
+        cmocka_unit_test(other_layouts_are_refused),
+        cmocka_unit_test(sample_times_change_no_bit),
+    };
+    if (argc > 1) {
+        cmocka_set_test_filter(argv[1]);
+    }
+    return cmocka_run_group_tests(tests, set_up, NULL);
+}
