@@ -122,7 +122,8 @@ static bool make_equal(const saltus_tables *t, const lengths *longest, lengths *
     return true;
 }
 
-/* Why counts of 32 bits and laws that are products cannot simulate a model; is_wide: with a warp. */
+/* Why counts of 32 bits and laws that are products cannot simulate a model; is_wide: with a warp.
+ */
 static const char *products_against(const saltus_tables *t, bool is_wide)
 {
     if (t->n_reactions == 0) {
