@@ -33,25 +33,32 @@ SALTUS_FN double saltus_below(double x)
     return SALTUS_AS_F64(SALTUS_AS_I64(x) - 1);
 }
 
-/* Descend from the root to the reaction whose interval holds *from. *near becomes 1 when a boundary
- * lies between *from and *to, so that *from alone does not decide. Both become relative to the
- * reaction's interval. */
+/* The child of a node in whose interval *low lies, of the running sums s. *near becomes 1 when a
+ * boundary lies between *low and *high, so that *low alone does not decide. Both become relative to
+ * the child's interval. */
+SALTUS_FN int saltus_tree_child(const double *s, double *low, double *high, int *near)
+{
+    const double last = s[SALTUS_AT(SALTUS_FANOUT - 1)];
+    if (!(*low < last)) { /* rounding on the way down; never at the root */
+        *low = saltus_below(last);
+    }
+    const int j = saltus_count_le(s, *low);
+    *near |= s[SALTUS_AT(j)] < *high;
+    const double left = s[SALTUS_AT(j > 0 ? j - 1 : 0)], base = j > 0 ? left : 0.0;
+    *low -= base;
+    *high -= base;
+    return j;
+}
+
+/* Descend from the root to the reaction whose interval holds *from; the rest as above, *to being
+ * the upper end. */
 SALTUS_FN int saltus_tree_descend(const saltus_tree *tree, double *from, double *to, int *near)
 {
     double low = *from, high = *to;
     int node = 0;
     for (int level = tree->n_levels - 1; level >= 0; --level) {
         const double *s = tree->sums + SALTUS_AT((tree->level_first[level] + node) * SALTUS_FANOUT);
-        const double last = s[SALTUS_AT(SALTUS_FANOUT - 1)];
-        if (!(low < last)) { /* rounding on the way down; never at the root */
-            low = saltus_below(last);
-        }
-        const int j = saltus_count_le(s, low);
-        *near |= s[SALTUS_AT(j)] < high;
-        const double left = s[SALTUS_AT(j > 0 ? j - 1 : 0)], base = j > 0 ? left : 0.0;
-        low -= base;
-        high -= base;
-        node = node * SALTUS_FANOUT + j;
+        node = node * SALTUS_FANOUT + saltus_tree_child(s, &low, &high, near);
     }
     *from = low;
     *to = high;

@@ -42,11 +42,14 @@ SALTUS_FN int64_t saltus_hubs_bound(const saltus_trajectory *p, int s)
     return x + width - before;
 }
 
-/* Node i of a level is to be summed. */
-SALTUS_FN void saltus_hubs_mark(const saltus_tables *n, saltus_direct *d, int level, int i)
+/* A node is to be summed: the next in the queue of *n_marked, unless it is there. */
+SALTUS_FN void saltus_hubs_mark(saltus_direct *d, int node, int *n_marked)
 {
-    const int node = n->hub_first[level] + i;
-    d->marks[SALTUS_AT(node >> 5)] |= 1u << (node & 31);
+    if (!d->marks[SALTUS_AT(node)]) {
+        d->marks[SALTUS_AT(node)] = 1;
+        d->queue[SALTUS_AT(*n_marked)] = node;
+        ++*n_marked;
+    }
 }
 
 SALTUS_FN void saltus_hubs_sum_leaf(const saltus_trajectory *p, saltus_direct *d, int leaf)
@@ -64,37 +67,56 @@ SALTUS_FN saltus_failure saltus_hubs_sum_own(saltus_trajectory *p, saltus_direct
     return saltus_direct_set(p, p->n->own[leaf - p->n->n_hubs], d->values + SALTUS_AT(leaf));
 }
 
-/* Running sums of the children of node i of a level, and its value. */
+/* Running sums of the children of node i of a level. */
+SALTUS_FN saltus_eight saltus_hubs_sums(const saltus_tables *n, const saltus_direct *d, int level,
+                                        int i)
+{
+    const int child = (level > 0 ? n->n_hub_leaves + n->hub_first[level - 1] : 0) +
+                      i * SALTUS_FANOUT;
+    return saltus_hub_sums(d->values + SALTUS_AT(child), SALTUS_AT(1));
+}
+
+/* The value of node i of a level. Most nodes are summed more often than they are gone through, so
+ * running sums wait until then: the first below 0 says so. */
 SALTUS_FN void saltus_hubs_sum_node(const saltus_tables *n, saltus_direct *d, int level, int i)
 {
     const int node = n->hub_first[level] + i;
-    const int child =
-        (level > 0 ? n->n_hub_leaves + n->hub_first[level - 1] : 0) + i * SALTUS_FANOUT;
-    const saltus_eight s = saltus_hub_sums(d->values + SALTUS_AT(child), SALTUS_AT(1));
-    saltus_store_eight(d->sums + SALTUS_AT((int64_t)node * SALTUS_FANOUT), s.a, s.b, s.c, s.d, s.e,
-                       s.f, s.g, s.h);
-    d->values[SALTUS_AT(n->n_hub_leaves + node)] = s.h;
+    d->values[SALTUS_AT(n->n_hub_leaves + node)] = saltus_hubs_sums(n, d, level, i).h;
+    d->sums[SALTUS_AT((int64_t)node * SALTUS_FANOUT)] = -1.0;
 }
 
-/* Sum the marked nodes, level by level. */
-SALTUS_FN void saltus_hubs_sum_marked(const saltus_tables *n, saltus_direct *d)
+/* Sum the marked nodes, and those above them, which stand behind all of a lower level. */
+SALTUS_FN void saltus_hubs_sum_marked(const saltus_tables *n, saltus_direct *d, int n_marked)
 {
-    for (int level = 0; level < n->n_hub_levels; ++level) {
-        const int first = n->hub_first[level], last = n->hub_first[level + 1] - 1;
-        for (int w = first >> 5; w <= last >> 5; ++w) {
-            uint32_t bits = d->marks[SALTUS_AT(w)];
-            bits &= w == first >> 5 ? ~0u << (first & 31) : ~0u;
-            bits &= w == last >> 5 ? ~0u >> (31 - (last & 31)) : ~0u;
-            d->marks[SALTUS_AT(w)] &= ~bits;
-            for (; bits != 0; bits &= bits - 1) {
-                const int i = w * 32 + SALTUS_LOWEST(bits) - first;
-                saltus_hubs_sum_node(n, d, level, i);
-                if (level + 1 < n->n_hub_levels) {
-                    saltus_hubs_mark(n, d, level + 1, i / SALTUS_FANOUT);
-                }
-            }
+    int level = 0;
+    for (int k = 0; k < n_marked; ++k) {
+        const int node = d->queue[SALTUS_AT(k)];
+        d->marks[SALTUS_AT(node)] = 0;
+        while (node >= n->hub_first[level + 1]) {
+            ++level;
+        }
+        const int i = node - n->hub_first[level];
+        saltus_hubs_sum_node(n, d, level, i);
+        if (level + 1 < n->n_hub_levels) {
+            saltus_hubs_mark(d, n->hub_first[level + 1] + i / SALTUS_FANOUT, &n_marked);
         }
     }
+}
+
+/* Go to the leaf in whose interval of the total the spot lies; it becomes relative to it. */
+SALTUS_FN int saltus_hubs_descend(const saltus_tables *n, const saltus_direct *d, saltus_spot *spot,
+                                  int *near)
+{
+    int i = 0;
+    for (int level = n->n_hub_levels - 1; level >= 0; --level) {
+        double *s = d->sums + SALTUS_AT((int64_t)(n->hub_first[level] + i) * SALTUS_FANOUT);
+        if (s[0] < 0.0) {
+            const saltus_eight e = saltus_hubs_sums(n, d, level, i);
+            saltus_store_eight(s, e.a, e.b, e.c, e.d, e.e, e.f, e.g, e.h);
+        }
+        i = i * SALTUS_FANOUT + saltus_tree_child(s, &spot->low, &spot->high, near);
+    }
+    return i;
 }
 
 /* Weights from the bounds of their partners. */
@@ -149,7 +171,8 @@ SALTUS_LARGE_FN saltus_failure saltus_hubs_rebuild(saltus_trajectory *p, saltus_
 
 /* The count of species s has left its bounds: its leaves follow, and nodes above them are marked.
  */
-SALTUS_FN saltus_failure saltus_hubs_move(saltus_trajectory *p, saltus_direct *d, int s)
+SALTUS_FN saltus_failure saltus_hubs_move(saltus_trajectory *p, saltus_direct *d, int s,
+                                          int *n_marked)
 {
     const saltus_tables *n = p->n;
     if (SALTUS_RARE(p->x[SALTUS_AT(s)] > SALTUS_HUB_LARGEST)) {
@@ -162,7 +185,7 @@ SALTUS_FN saltus_failure saltus_hubs_move(saltus_trajectory *p, saltus_direct *d
     }
     for (int i = r.leaf_first; i < r.leaf_end; ++i) {
         saltus_hubs_sum_leaf(p, d, n->reach[i]);
-        saltus_hubs_mark(n, d, 0, n->reach[i] / SALTUS_FANOUT);
+        saltus_hubs_mark(d, n->reach[i] / SALTUS_FANOUT, n_marked);
     }
     return SALTUS_FINE;
 }
@@ -188,14 +211,12 @@ SALTUS_FN saltus_failure saltus_hubs_fire(saltus_trajectory *p, const saltus_fir
 
 /* Let the count of species s follow its change. */
 SALTUS_FN saltus_failure saltus_hubs_check(saltus_trajectory *p, saltus_direct *d, int s,
-                                           int *changed)
+                                           int *n_marked)
 {
     const int64_t x = p->x[SALTUS_AT(s)];
-    if (x < p->least[SALTUS_AT(s)] || x > p->most[SALTUS_AT(s)]) {
-        *changed = 1;
-        return saltus_hubs_move(p, d, s);
-    }
-    return SALTUS_FINE;
+    return x < p->least[SALTUS_AT(s)] || x > p->most[SALTUS_AT(s)]
+               ? saltus_hubs_move(p, d, s, n_marked)
+               : SALTUS_FINE;
 }
 
 /* Recompute what reaction r has changed. */
@@ -203,16 +224,16 @@ SALTUS_FN saltus_failure saltus_hubs_follow(saltus_trajectory *p, saltus_direct 
                                             const saltus_firing *f, int r)
 {
     const saltus_tables *n = p->n;
-    int changed = 0;
+    int n_marked = 0;
     if (SALTUS_RARE(f->n > SALTUS_FIRING_CHANGES)) {
         for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
-            if (saltus_hubs_check(p, d, n->change_species[c], &changed) != SALTUS_FINE) {
+            if (saltus_hubs_check(p, d, n->change_species[c], &n_marked) != SALTUS_FINE) {
                 return p->failure;
             }
         }
     } else {
         for (int i = 0; i < f->n; ++i) {
-            if (saltus_hubs_check(p, d, f->species[i], &changed) != SALTUS_FINE) {
+            if (saltus_hubs_check(p, d, f->species[i], &n_marked) != SALTUS_FINE) {
                 return p->failure;
             }
         }
@@ -223,15 +244,12 @@ SALTUS_FN saltus_failure saltus_hubs_follow(saltus_trajectory *p, saltus_direct 
         }
     }
     for (int i = f->own_first; i < f->own_end; ++i) {
-        changed = 1;
         if (saltus_hubs_sum_own(p, d, n->own_of[i]) != SALTUS_FINE) {
             return p->failure;
         }
-        saltus_hubs_mark(n, d, 0, n->own_of[i] / SALTUS_FANOUT);
+        saltus_hubs_mark(d, n->own_of[i] / SALTUS_FANOUT, &n_marked);
     }
-    if (changed) {
-        saltus_hubs_sum_marked(n, d);
-    }
+    saltus_hubs_sum_marked(n, d, n_marked);
     return SALTUS_FINE;
 }
 
@@ -271,8 +289,7 @@ SALTUS_FN int saltus_hubs_find(const saltus_trajectory *p, const saltus_direct *
                                int *near)
 {
     const saltus_tables *n = p->n;
-    const saltus_tree tree = {n->n_hub_levels, n->hub_first, d->sums};
-    const int leaf = saltus_tree_descend(&tree, &spot.low, &spot.high, near);
+    const int leaf = saltus_hubs_descend(n, d, &spot, near);
     if (leaf >= n->n_hubs) {
         return n->own[leaf - n->n_hubs];
     }

@@ -224,9 +224,11 @@ typedef struct saltus_direct {
     double *intervals; /* [slot][2] of programs on intervals */
     double *lower;     /* [thinned] lower bound of a law in the window */
     /* In a network with hubs, where values are those of its tree: [weight] sums of classes and
-     * blocks over upper bounds, and bits of nodes to be summed. */
+     * blocks over upper bounds, and nodes that are to be summed: whether one is, and in which order.
+     */
     int64_t *weights;
-    uint32_t *marks;
+    uint8_t *marks;
+    int32_t *queue;
     saltus_draws draws;
     uint32_t *stream; /* state of the main stream (stream.h), which stands behind the draws */
     void (*draw)(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_draws *draws);
@@ -318,7 +320,8 @@ SALTUS_FN int32_t saltus_ode_components(const saltus_tables *t, int is_mean)
     X(int64_t, trajectory, least, t->n_hubs > 0 ? t->n_species : 0)                                \
     X(int64_t, trajectory, most, t->n_hubs > 0 ? t->n_species : 0)                                 \
     X(int64_t, direct, weights, t->n_weights)                                                      \
-    X(uint32_t, direct, marks, t->n_hubs > 0 ? t->hub_first[t->n_hub_levels] / 32 + 1 : 0)         \
+    X(uint8_t, direct, marks, t->n_hubs > 0 ? t->hub_first[t->n_hub_levels] : 0)                   \
+    X(int32_t, direct, queue, t->n_hubs > 0 ? t->hub_first[t->n_hub_levels] : 0)                   \
     X(uint8_t, trajectory, on, t->n_triggers)                                                      \
     X(uint8_t, trajectory, rounded, t->n_settings)
 #define SALTUS_LEAP_ARRAYS(X)                                                                      \

@@ -201,7 +201,7 @@ static saltus_status make_shared(saltus_ssa_layout *out, const saltus_tables *ta
 static saltus_status make_global(saltus_ssa_layout *out, const saltus_tables *tables,
                                  const saltus_limits *limits, int block, saltus_error *err)
 {
-    if (tables->n_rates > 0 || saltus_packing_against(tables, false)) {
+    if (tables->n_rates > 0 || tables->n_hubs > 0 || saltus_packing_against(tables, false)) {
         out->has_arrays = true;
         return SALTUS_OK;
     }
@@ -218,7 +218,9 @@ static const char *registers_against(const saltus_tables *t, saltus_needs needs,
 static const char *shared_against(const saltus_tables *t, saltus_needs needs,
                                   const saltus_limits *limits)
 {
-    const char *against = saltus_packing_against(t, false);
+    const char *against = t->n_hubs > 0 ? "its reactions are in classes, which layouts 'warp' and "
+                                          "'global' alone know"
+                                        : saltus_packing_against(t, false);
     saltus_ssa_layout layout = {.needs = needs};
     if (!against && make_table(&layout, true, t, limits, 32, NULL) != SALTUS_OK) {
         against = "32 threads take more shared memory than there is";

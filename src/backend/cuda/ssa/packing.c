@@ -171,9 +171,6 @@ const char *saltus_packing_against(const saltus_tables *t, bool is_wide)
     if (against) {
         return against;
     }
-    if (t->n_hubs > 0) {
-        return "its reactions are in classes";
-    }
     if (t->n_levels > SALTUS_PACKED_LEVELS || t->n_leaves + n_nodes(t) > SALTUS_PACKED_MORE ||
         t->n_reactions >= SALTUS_PACKED_MORE || t->n_species >= MAX_ENTRIES || t->by_species) {
         return "it has too many reactions";
