@@ -32,8 +32,8 @@ static void explain(const saltus_model *model, const saltus_steering *steering, 
     fprintf(out, "exact%s, cost per event %s",
             t->n_rates > 0 ? " but for errors of integration" : "", cost);
     if (t->n_hubs > 0) {
-        fprintf(out, "; %d sums for %d reactions, %d classes of them, with bounds around counts",
-                t->n_hubs + t->n_own, t->n_reactions, t->n_classes);
+        fprintf(out, "; %d sums for %d reactions, with bounds around counts", t->n_hubs + t->n_own,
+                t->n_reactions);
     }
     if (t->n_thinned > 0) {
         fprintf(out,

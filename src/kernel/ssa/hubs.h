@@ -71,8 +71,8 @@ SALTUS_FN saltus_failure saltus_hubs_sum_own(saltus_trajectory *p, saltus_direct
 SALTUS_FN saltus_eight saltus_hubs_sums(const saltus_tables *n, const saltus_direct *d, int level,
                                         int i)
 {
-    const int child = (level > 0 ? n->n_hub_leaves + n->hub_first[level - 1] : 0) +
-                      i * SALTUS_FANOUT;
+    const int child =
+        (level > 0 ? n->n_hub_leaves + n->hub_first[level - 1] : 0) + i * SALTUS_FANOUT;
     return saltus_hub_sums(d->values + SALTUS_AT(child), SALTUS_AT(1));
 }
 

@@ -224,7 +224,8 @@ typedef struct saltus_direct {
     double *intervals; /* [slot][2] of programs on intervals */
     double *lower;     /* [thinned] lower bound of a law in the window */
     /* In a network with hubs, where values are those of its tree: [weight] sums of classes and
-     * blocks over upper bounds, and nodes that are to be summed: whether one is, and in which order.
+     * blocks over upper bounds, and nodes that are to be summed: whether one is, and in which
+     * order.
      */
     int64_t *weights;
     uint8_t *marks;

@@ -53,10 +53,60 @@ static bool find_spoke(const saltus_tables *t, int r, spoke *out)
            (q->second == q->first ? q->offset == 0.0 || q->offset == 1.0 : q->offset == 0.0);
 }
 
-static int by_number(const void *a, const void *b)
+static int least_of(const spoke *s)
 {
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
+    return s->hub < s->partner ? s->hub : s->partner;
+}
+
+/* Counts to first places. */
+static void place_rows(int32_t *row, int n)
+{
+    int32_t sum = 0;
+    for (int i = 0; i <= n; ++i) {
+        const int32_t count = row[i];
+        row[i] = sum;
+        sum += count;
+    }
+}
+
+/* How many different partners each species has. */
+static saltus_status count_partners(const maker *m, int32_t *partners, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const size_t n = (size_t)m->t->n_species + 1;
+    int32_t *row = saltus_calloc(n + 1, sizeof *row), *seen = saltus_calloc(n, sizeof *seen);
+    int32_t *others = saltus_calloc((size_t)m->n_spokes + 1, sizeof *others);
+    SALTUS_NEED(row && seen && others);
+    for (int round = 0; round < 2; ++round) { /* in the first they are counted */
+        for (int i = 0; i < m->n_spokes; ++i) {
+            const spoke *s = &m->spokes[i];
+            if (s->partner < 0 || s->partner == s->hub) {
+                continue;
+            }
+            const int least = least_of(s);
+            if (round == 1) {
+                others[row[least]] = s->hub + s->partner - least;
+            }
+            ++row[least];
+        }
+        if (round == 0) {
+            place_rows(row, m->t->n_species);
+        }
+    }
+    for (int a = 0, i = 0; a < m->t->n_species; ++a) { /* row[a] is now where the next begins */
+        for (; i < row[a]; ++i) {
+            if (seen[others[i]] != a + 1) {
+                seen[others[i]] = a + 1;
+                ++partners[a];
+                ++partners[others[i]];
+            }
+        }
+    }
+done:
+    saltus_free(row);
+    saltus_free(seen);
+    saltus_free(others);
+    return status;
 }
 
 /* Make the species with more different partners the hub of each pair; of equals the first. */
@@ -64,24 +114,8 @@ static saltus_status choose_hubs(maker *m, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     int32_t *partners = saltus_calloc((size_t)m->t->n_species + 1, sizeof *partners);
-    uint64_t *pairs = saltus_calloc((size_t)m->n_spokes + 1, sizeof *pairs);
-    size_t n = 0;
-    SALTUS_NEED(partners && pairs);
-    for (int i = 0; i < m->n_spokes; ++i) {
-        const spoke *s = &m->spokes[i];
-        if (s->partner >= 0 && s->partner != s->hub) {
-            const int32_t a = s->hub < s->partner ? s->hub : s->partner;
-            const int32_t b = s->hub < s->partner ? s->partner : s->hub;
-            pairs[n++] = (uint64_t)a << 32 | (uint32_t)b;
-        }
-    }
-    qsort(pairs, n, sizeof *pairs, by_number);
-    for (size_t i = 0; i < n; ++i) {
-        if (i == 0 || pairs[i] != pairs[i - 1]) {
-            ++partners[pairs[i] >> 32];
-            ++partners[pairs[i] & UINT32_MAX];
-        }
-    }
+    SALTUS_NEED(partners);
+    SALTUS_TRY(count_partners(m, partners, err));
     for (int i = 0; i < m->n_spokes; ++i) {
         spoke *s = &m->spokes[i];
         if (s->partner >= 0 &&
@@ -94,7 +128,6 @@ static saltus_status choose_hubs(maker *m, saltus_error *err)
     }
 done:
     saltus_free(partners);
-    saltus_free(pairs);
     return status;
 }
 
@@ -103,14 +136,14 @@ static int order(int64_t a, int64_t b)
     return a < b ? -1 : a > b;
 }
 
-/* By hub, those of order 1 first and in their own order, the others by constant. */
+/* Of one hub: those of order 1 first and in their own order, the others by constant. */
 static int by_constant(const void *a, const void *b)
 {
     const spoke *x = a, *y = b;
     const bool alone = x->partner < 0 && y->partner < 0;
-    const int hub = order(x->hub, y->hub), first = order(x->partner >= 0, y->partner >= 0);
+    const int first = order(x->partner >= 0, y->partner >= 0);
     const int rate = alone || x->rate == y->rate ? 0 : x->rate < y->rate ? -1 : 1;
-    return hub != 0 ? hub : first != 0 ? first : rate != 0 ? rate : order(x->reaction, y->reaction);
+    return first != 0 ? first : rate != 0 ? rate : order(x->reaction, y->reaction);
 }
 
 /* The same with partners in a class in order. */
@@ -118,11 +151,10 @@ static int by_partner(const void *a, const void *b)
 {
     const spoke *x = a, *y = b;
     const bool alone = x->partner < 0 && y->partner < 0;
-    const int hub = order(x->hub, y->hub), first = order(x->partner >= 0, y->partner >= 0);
+    const int first = order(x->partner >= 0, y->partner >= 0);
     const int rate = alone || x->rate == y->rate ? 0 : x->rate < y->rate ? -1 : 1;
     const int partner = order(x->partner, y->partner), offset = order(x->offset, y->offset);
-    return hub != 0       ? hub
-           : first != 0   ? first
+    return first != 0     ? first
            : rate != 0    ? rate
            : partner != 0 ? partner
            : offset != 0  ? offset
@@ -154,6 +186,42 @@ static void join_multiples(spoke *s, int n)
     }
 }
 
+/* Sort the spokes of each hub; those of one constant, or of multiples of it, then stand together.
+ */
+static saltus_status sort_spokes(maker *m, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const int n_species = m->t->n_species;
+    int32_t *row = saltus_calloc((size_t)n_species + 1, sizeof *row);
+    spoke *sorted = saltus_calloc((size_t)m->n_spokes + 1, sizeof *sorted);
+    SALTUS_NEED(row && sorted);
+    for (int i = 0; i < m->n_spokes; ++i) {
+        ++row[m->spokes[i].hub];
+    }
+    place_rows(row, n_species);
+    for (int i = 0; i < m->n_spokes; ++i) {
+        sorted[row[m->spokes[i].hub]++] = m->spokes[i];
+    }
+    for (int hub = 0, first = 0; hub < n_species; first = row[hub++]) {
+        const int n = row[hub] - first;
+        spoke *s = sorted + first;
+        int alone = 0;
+        qsort(s, (size_t)n, sizeof *s, by_constant);
+        while (alone < n && s[alone].partner < 0) {
+            ++alone;
+        }
+        join_multiples(s + alone, n - alone);
+        qsort(s, (size_t)n, sizeof *s, by_partner);
+    }
+    saltus_free(m->spokes);
+    m->spokes = sorted;
+    sorted = NULL;
+done:
+    saltus_free(row);
+    saltus_free(sorted);
+    return status;
+}
+
 static saltus_status collect(maker *m, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -166,15 +234,7 @@ static saltus_status collect(maker *m, saltus_error *err)
         }
     }
     SALTUS_TRY(choose_hubs(m, err));
-    qsort(m->spokes, (size_t)m->n_spokes, sizeof *m->spokes, by_constant);
-    for (int i = 0, end; i < m->n_spokes; i = end) {
-        const spoke *s = &m->spokes[i];
-        for (end = i; end < m->n_spokes && m->spokes[end].hub == s->hub; ++end) {
-            i += m->spokes[end].partner < 0;
-        }
-        join_multiples(m->spokes + i, end - i);
-    }
-    qsort(m->spokes, (size_t)m->n_spokes, sizeof *m->spokes, by_partner);
+    SALTUS_TRY(sort_spokes(m, err));
 done:
     return status;
 }
