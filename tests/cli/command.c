@@ -295,6 +295,23 @@ int count_lines(const char *text)
     return n;
 }
 
+void write_hops(const char *path)
+{
+    FILE *out = fopen(path, "w");
+    assert_non_null(out);
+    fprintf(out, "species:\n  E: 60\n");
+    for (int i = 0; i < 17; ++i) {
+        fprintf(out, "  X%d: %d\n", i, 10 * i);
+    }
+    fprintf(out, "parameters: {k: 0.001}\nreactions:\n  birth: 0 -> E @ 60\n  death: E -> 0 @ 1\n");
+    for (int i = 0; i < 17 * 17; ++i) {
+        if (i / 17 != i % 17) {
+            fprintf(out, "  r%d: E + X%d -> E + X%d @ k\n", i, i / 17, i % 17);
+        }
+    }
+    assert_int_equal(fclose(out), 0);
+}
+
 char *exported(const char *file)
 {
     const outcome o = saltus("export %s --csv", file);

@@ -53,6 +53,9 @@ bool file_exists(const char *name);
 double seconds_now(void);
 
 int count_lines(const char *text);
+/** Write a model: molecules that hop between 17 places at rate k, led by a catalyst; 274 reactions,
+ * which are in hubs. */
+void write_hops(const char *path);
 /** A copy of what `saltus export` prints, to be freed. */
 char *exported(const char *file);
 /** The trajectories that a run of decay.yaml with these options makes, likewise. */

@@ -62,24 +62,6 @@ static const char lattice_model[] = "species: {A: 300, B: 0}\n"
                                     "lattice: {size: [6, 5, 9], spacing: 1 m, step: 0.01 s, "
                                     "diffusion: {A: 1 m2/s, B: 0}}\n";
 
-/* Molecules that hop between 17 places, led by a catalyst: 274 reactions, which are in hubs. */
-static void write_hops(const char *path)
-{
-    FILE *out = fopen(path, "w");
-    assert_non_null(out);
-    fprintf(out, "species:\n  E: 60\n");
-    for (int i = 0; i < 17; ++i) {
-        fprintf(out, "  X%d: %d\n", i, 10 * i);
-    }
-    fprintf(out, "reactions:\n  birth: 0 -> E @ 60\n  death: E -> 0 @ 1\n");
-    for (int i = 0; i < 17 * 17; ++i) {
-        if (i / 17 != i % 17) {
-            fprintf(out, "  r%d: E + X%d -> E + X%d @ 0.001\n", i, i / 17, i % 17);
-        }
-    }
-    assert_int_equal(fclose(out), 0);
-}
-
 enum { MOST_WAYS = 6, MOST = 300, FIRST_PAUSE_MS = 200 };
 
 /* Where it goes on: one way after the other. */

@@ -80,6 +80,30 @@ static void points_have_the_bits_of_single_runs(void **state)
     compare_with_runs("--record histogram --range 5:20", "stats", true);
 }
 
+/* Constants decide about classes of a large network, also where those of the first point are 0. On
+ * the CPU so many points go at once. */
+static void large_networks_have_the_bits_of_single_runs(void **state)
+{
+    (void)state;
+    write_hops("hops.yaml");
+    outcome o = saltus("sweep hops.yaml --vary k=lin:0:0.064:65 --until 0.5 --points 2 --runs 2 "
+                       "--checkpoint 0 --species E,X0,X1 -q -o sweep.csv");
+    assert_done(&o);
+    for (int i = 0; i < 3; ++i) {
+        const int point = 16 * i + 16;
+        o = saltus("run hops.yaml --set k=%g --until 0.5 --points 2 --runs 2 --first %d "
+                   "--species E,X0,X1 -q -o run.csv --overwrite",
+                   0.001 * point, 2 * point);
+        assert_done(&o);
+        char command[300];
+        (void)snprintf(command, sizeof command,
+                       "grep -E '^[^,]*,(%d|%d),' sweep.csv | cut -d, -f2- >a && "
+                       "tail -n +2 run.csv >b && test -s b && cmp a b",
+                       2 * point, 2 * point + 1);
+        assert_int_equal(system(command), 0);
+    }
+}
+
 static void first_counts_for_all_points(void **state)
 {
     (void)state;
@@ -486,6 +510,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter_with_models, leave_directory)
     const struct CMUnitTest tests[] = {
         TEST(points_have_the_bits_of_single_runs),
+        TEST(large_networks_have_the_bits_of_single_runs),
         TEST(first_counts_for_all_points),
         TEST(threads_do_not_matter),
         TEST(files_hold_what_was_asked_for),

@@ -109,20 +109,20 @@ typedef struct saltus_kink {
 typedef struct SALTUS_ALIGNED(16) saltus_hub {
     double alone; /**< sum of the constants of its reactions of order 1 */
     int32_t species;
-    int32_t alone_first, alone_end, class_first, class_end;
+    int32_t alone_first, alone_end, class_first, class_end, spare;
 } saltus_hub;
 
 /** A reaction of order 1 of a hub, and the sum of the constants up to it. */
 typedef struct SALTUS_ALIGNED(16) saltus_alone {
     double sum;
-    int32_t reaction;
+    int32_t reaction, spare;
 } saltus_alone;
 
 /** Reactions of order 2 of a hub with one constant, > 0. `block`: the weight of the first block of
  * its entries; -1: it has none. */
 typedef struct SALTUS_ALIGNED(16) saltus_class {
     double rate, inverse;
-    int32_t entry_first, entry_end, block;
+    int32_t entry_first, entry_end, block, spare;
 } saltus_class;
 
 /** A partner of a hub in a class: `ways` times (count - offset) in the class's weight. `reaction`
@@ -137,7 +137,8 @@ typedef struct SALTUS_ALIGNED(8) saltus_member {
     int32_t weight, ways;
 } saltus_member;
 
-/** What follows the bounds of a species: members, and leaves in `reach`. */
+/** What follows the bounds of a species: members, and leaves in `reach`. member_first is -1 where
+ * no reaction changes it as it fires. */
 typedef struct SALTUS_ALIGNED(16) saltus_reach {
     int32_t member_first, member_end, leaf_first, leaf_end;
 } saltus_reach;

@@ -15,6 +15,8 @@ enum {
 #endif
 /* A larger count has no bounds: weights, which sum counts, might leave 64 bits. */
 #define SALTUS_HUB_LARGEST ((int64_t)1 << 48)
+/* The same where weights have 32 bits. */
+#define SALTUS_HUB_LARGEST_32 0x3fffffff
 
 /** An interval of propensity that words have chosen; its lower end decides, unless a boundary lies
  * below the upper end. */

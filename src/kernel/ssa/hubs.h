@@ -36,7 +36,7 @@
 SALTUS_FN int64_t saltus_hubs_bound(const saltus_trajectory *p, int s)
 {
     const int64_t x = p->x[SALTUS_AT(s)], before = p->most[SALTUS_AT(s)];
-    const int64_t width = saltus_hub_width(x);
+    const int64_t width = p->n->reaches[s].member_first < 0 ? 0 : saltus_hub_width(x);
     p->least[SALTUS_AT(s)] = x - width;
     p->most[SALTUS_AT(s)] = x + width;
     return x + width - before;

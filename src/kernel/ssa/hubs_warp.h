@@ -108,11 +108,12 @@ SALTUS_FN int saltus_state_refresh(saltus_worker_state *s, const saltus_launch *
 
 /* New bounds around a count; returns by how much the upper one has grown. 1 in *bad: it does not
  * fit. */
-SALTUS_FN int32_t saltus_warp_bound(const saltus_worker_state *s, int species, int *bad)
+SALTUS_FN int32_t saltus_warp_bound(const saltus_worker_state *s, const saltus_hub_arrays *n,
+                                    int species, int *bad)
 {
-    const int32_t x = s->table.x[species], width = (int32_t)saltus_hub_width(x),
-                  before = s->most[species];
-    *bad |= x > 0x3fffffff;
+    const int32_t x = s->table.x[species], before = s->most[species];
+    const int32_t width = n->reaches[species].member_first < 0 ? 0 : (int32_t)saltus_hub_width(x);
+    *bad |= x > SALTUS_HUB_LARGEST_32;
     s->least[species] = x - width;
     s->most[species] = x + width;
     return x + width - before;
@@ -169,7 +170,7 @@ SALTUS_FN int saltus_warp_rebuild(saltus_worker_state *s, const saltus_launch *a
     int bad = 0;
     SALTUS_WARP_WAIT();
     for (int i = SALTUS_MINE; i < SALTUS_HUB_SPECIES && !s->has_bounds; i += SALTUS_WARP) {
-        (void)saltus_warp_bound(s, i, &bad);
+        (void)saltus_warp_bound(s, n, i, &bad);
     }
     s->has_bounds = 1;
     SALTUS_WARP_WAIT();
@@ -261,7 +262,7 @@ SALTUS_FN void saltus_warp_move(const saltus_worker_state *s, const saltus_launc
     int more = 0;
     if ((moved >> SALTUS_MINE) & 1) {
         r = n->reaches[species];
-        more = saltus_warp_bound(s, species, bad);
+        more = saltus_warp_bound(s, n, species, bad);
     }
     const int n_members = r.member_end - r.member_first, n_leaves = r.leaf_end - r.leaf_first;
     int total = saltus_warp_total(moved, n_members), list = 0;

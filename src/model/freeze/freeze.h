@@ -127,6 +127,7 @@ typedef struct saltus_freezer {
 
     saltus_decision *decisions;
     size_t n_decisions, decisions_capacity;
+    bool may_have_hubs; /**< constants decide about its classes, counts whether there are any */
     bool is_rigid; /**< something else was decided by values that were set, or memory ran out */
 
     saltus_delayed *delayed;
@@ -360,8 +361,7 @@ int saltus_interval_slots(const saltus_freezer *f);
 void saltus_place_intervals(saltus_freezer *f);
 
 /* hubs.c */
-/** Hubs and classes of a large network, when all else is in the tables; bounded by what a sweep
- * changes, they are made for each of its points. */
+/** Put the reactions of a large network into hubs and classes, when all else is in the tables. */
 SALTUS_MUST_CHECK saltus_status saltus_fill_hubs(saltus_freezer *f, saltus_error *err);
 
 /* live.c */

@@ -3,6 +3,7 @@
 
 #include "kernel/ssa/hub_rules.h"
 
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -222,6 +223,12 @@ done:
     return status;
 }
 
+/* A class has the inverse of its constant; with less than that, or 0, nothing ever happens. */
+static bool has_inverse(double rate)
+{
+    return rate > 0.0 && 1.0 / rate <= DBL_MAX;
+}
+
 static saltus_status collect(maker *m, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -229,7 +236,7 @@ static saltus_status collect(maker *m, saltus_error *err)
     m->spokes = saltus_calloc((size_t)t->n_reactions + 1, sizeof *m->spokes);
     SALTUS_NEED(m->spokes);
     for (int r = 0; r < t->n_reactions; ++r) {
-        if (find_spoke(t, r, &m->spokes[m->n_spokes]) && t->rate[r] > 0.0) {
+        if (find_spoke(t, r, &m->spokes[m->n_spokes]) && has_inverse(t->rate[r])) {
             ++m->n_spokes;
         }
     }
@@ -247,14 +254,15 @@ static saltus_hub *begin_hub(maker *m, int species)
 {
     saltus_tables *t = m->t;
     saltus_hub *hub = &m->hubs[t->n_hubs++];
-    *hub = (saltus_hub){0.0, species, t->n_alone, t->n_alone, t->n_classes, t->n_classes};
+    *hub = (saltus_hub){0.0, species, t->n_alone, t->n_alone, t->n_classes, t->n_classes, 0};
     return hub;
 }
 
 static void begin_class(maker *m, saltus_hub *hub, double rate)
 {
     saltus_tables *t = m->t;
-    m->classes[t->n_classes++] = (saltus_class){rate, 1.0 / rate, t->n_entries, t->n_entries, -1};
+    m->classes[t->n_classes++] =
+        (saltus_class){rate, 1.0 / rate, t->n_entries, t->n_entries, -1, 0};
     hub->class_end = t->n_classes;
 }
 
@@ -273,7 +281,7 @@ static void lay_out(maker *m)
         }
         if (s->partner < 0) {
             hub->alone += s->rate;
-            m->alone[t->n_alone++] = (saltus_alone){hub->alone, s->reaction};
+            m->alone[t->n_alone++] = (saltus_alone){hub->alone, s->reaction, 0};
             hub->alone_end = t->n_alone;
             before = s;
             continue;
@@ -399,6 +407,13 @@ static saltus_status find_reaches(maker *m, saltus_error *err)
     ARRAY(members, t->n_members)
     ARRAY(reach, t->n_reach)
     note_reaches(m, last);
+    memset(last, 0, ((size_t)t->n_species + 1) * sizeof *last);
+    for (int c = 0; c < t->change_row[t->n_reactions]; ++c) {
+        last[t->change_species[c]] = 1;
+    }
+    for (int s = 0; s < t->n_species; ++s) {
+        m->reaches[s].member_first = last[s] ? m->reaches[s].member_first : -1;
+    }
 done:
     saltus_free(last);
     return status;
@@ -409,13 +424,40 @@ static void fill_changes(const saltus_tables *t, int r, saltus_firing *out)
     out->n = t->change_row[r + 1] - t->change_row[r];
     out->has_rules = t->rule_row[r + 1] > t->rule_row[r];
     for (int i = 0; i < out->n && out->n <= SALTUS_FIRING_CHANGES; ++i) {
-        const int64_t amount = t->change_amount[t->change_row[r] + i];
         out->species[i] = t->change_species[t->change_row[r] + i];
-        out->amount[i] = (int32_t)amount;
-        if (out->amount[i] != amount) {
-            out->n = SALTUS_FIRING_CHANGES + 1; /* they stand among all changes */
+        out->amount[i] = (int32_t)t->change_amount[t->change_row[r] + i];
+    }
+}
+
+/* Of each list of dependents those that are leaves of their own: leaves[row[list]] to before
+ * leaves[row[list + 1]]. */
+static saltus_status list_own(const saltus_tables *t, const int32_t *leaf, int32_t **row,
+                              int32_t **leaves, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    *row = saltus_calloc((size_t)t->n_lists + 1, sizeof **row);
+    SALTUS_NEED(*row);
+    for (int round = 0; round < 2; ++round) { /* the first counts */
+        int n = 0;
+        for (int l = 0; l < t->n_lists; ++l) {
+            (*row)[l] = n;
+            for (int i = t->dependent_row[l]; i < t->dependent_row[l + 1]; ++i) {
+                if (leaf[t->dependent[i]] >= 0) {
+                    if (round == 1) {
+                        (*leaves)[n] = leaf[t->dependent[i]];
+                    }
+                    ++n;
+                }
+            }
+        }
+        (*row)[t->n_lists] = n;
+        if (round == 0) {
+            *leaves = saltus_calloc((size_t)n + 1, sizeof **leaves);
+            SALTUS_NEED(*leaves);
         }
     }
+done:
+    return status;
 }
 
 /* Reactions that are leaves of their own, and what each reaction changes. */
@@ -423,9 +465,9 @@ static saltus_status find_firings(maker *m, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_tables *t = m->t;
-    int32_t *leaf = saltus_calloc((size_t)t->n_reactions + 1, sizeof *leaf);
-    int32_t *seen = saltus_calloc((size_t)t->n_reactions + 1, sizeof *seen);
-    SALTUS_NEED(leaf && seen);
+    int32_t *leaf = saltus_calloc((size_t)t->n_reactions + 1, sizeof *leaf), *row = NULL,
+            *leaves = NULL, *seen = NULL;
+    SALTUS_NEED(leaf);
     ARRAY(own, t->n_reactions)
     ARRAY(firings, t->n_reactions)
     for (int r = 0; r < t->n_reactions; ++r) {
@@ -436,34 +478,41 @@ static saltus_status find_firings(maker *m, saltus_error *err)
             m->own[t->n_own++] = r;
         }
     }
+    seen = saltus_calloc((size_t)t->n_own + 1, sizeof *seen);
+    SALTUS_NEED(seen);
+    SALTUS_TRY(list_own(t, leaf, &row, &leaves, err));
     for (int round = 0; round < 2; ++round) { /* the first counts */
-        int n = 0;
+        int64_t n = 0;
         for (int r = 0; r < t->n_reactions; ++r) {
             fill_changes(t, r, &m->firings[r]);
-            m->firings[r].own_first = n;
-            for (int l = saltus_first_list(t, r); l < saltus_end_of_lists(t, r) && t->n_own > 0;
-                 ++l) {
+            m->firings[r].own_first = (int32_t)n;
+            for (int l = saltus_first_list(t, r); l < saltus_end_of_lists(t, r); ++l) {
                 const int list = saltus_list_at(t, l);
-                for (int i = t->dependent_row[list]; i < t->dependent_row[list + 1]; ++i) {
-                    const int d = t->dependent[i];
-                    if (leaf[d] >= 0 && seen[d] != 2 * r + round + 1) {
-                        seen[d] = 2 * r + round + 1;
+                for (int i = row[list]; i < row[list + 1]; ++i) {
+                    int32_t *const last = &seen[leaves[i] - t->n_hubs];
+                    if (*last != 2 * r + round + 1) {
+                        *last = 2 * r + round + 1;
                         if (round == 1) {
-                            m->own_of[n] = leaf[d];
+                            m->own_of[n] = leaves[i];
                         }
                         ++n;
                     }
                 }
             }
-            m->firings[r].own_end = n;
+            if (n > INT32_MAX) {
+                SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "the network is too large for 2^31 dependencies");
+            }
+            m->firings[r].own_end = (int32_t)n;
         }
         if (round == 0) {
-            t->n_own_of = n;
+            t->n_own_of = (int32_t)n;
             ARRAY(own_of, n)
         }
     }
 done:
     saltus_free(leaf);
+    saltus_free(row);
+    saltus_free(leaves);
     saltus_free(seen);
     return status;
 }
@@ -484,25 +533,28 @@ static void find_levels(saltus_tables *t)
     t->n_hub_levels = level;
 }
 
-/* Whether they pay, and can be had: it depends on laws and initial counts alone. */
-static bool has_hubs(const saltus_freezer *f)
+/* Whether they pay: it depends on kinds of laws alone, not on numbers. */
+static bool may_have_hubs(const saltus_freezer *f)
 {
     const saltus_tables *t = &f->net->tables;
     int n = 0;
-    if (f->model->space || t->n_reactions < FEWEST_REACTIONS || t->n_rates > 0 ||
-        t->n_thinned > 0) {
-        return false;
+    for (int r = 0; r < t->n_reactions; ++r) {
+        spoke s;
+        n += find_spoke(t, r, &s);
     }
+    return !f->model->space && t->n_reactions >= FEWEST_REACTIONS && t->n_rates == 0 &&
+           t->n_thinned == 0 && t->largest_change <= INT32_MAX && 2 * n >= t->n_reactions;
+}
+
+/* Whether bounds can stand around the initial counts. */
+static bool can_be_bounded(const saltus_tables *t)
+{
     for (int s = 0; s < t->n_species; ++s) {
         if (t->initial_counts[s] > SALTUS_HUB_LARGEST) {
             return false;
         }
     }
-    for (int r = 0; r < t->n_reactions; ++r) {
-        spoke s;
-        n += find_spoke(t, r, &s) && t->rate[r] > 0.0;
-    }
-    return 2 * n >= t->n_reactions;
+    return true;
 }
 
 saltus_status saltus_fill_hubs(saltus_freezer *f, saltus_error *err)
@@ -510,7 +562,8 @@ saltus_status saltus_fill_hubs(saltus_freezer *f, saltus_error *err)
     saltus_status status = SALTUS_OK;
     maker made = {.f = f, .t = &f->net->tables}, *const m = &made;
     saltus_tables *t = m->t;
-    if (!has_hubs(f)) {
+    f->may_have_hubs = may_have_hubs(f);
+    if (!f->may_have_hubs || !can_be_bounded(t)) {
         return SALTUS_OK;
     }
     SALTUS_TRY(collect(m, err));
@@ -529,7 +582,6 @@ saltus_status saltus_fill_hubs(saltus_freezer *f, saltus_error *err)
     SALTUS_TRY(find_reaches(m, err));
     SALTUS_TRY(find_firings(m, err));
     find_levels(t);
-    f->is_rigid = true; /* constants decide about classes, initial counts whether there are any */
 #define KEEP(type, name, n) t->name = m->name;
     SALTUS_HUB_ARRAYS(KEEP)
 done:

@@ -67,8 +67,12 @@ static bool same_numbers(const saltus_tables *a, const saltus_tables *b)
            a->n_delayed == b->n_delayed && a->n_late == b->n_late && a->n_thinned == b->n_thinned &&
            a->n_drifts == b->n_drifts && a->n_intervals == b->n_intervals &&
            a->n_bound_code == b->n_bound_code && a->n_thinned_nodes == b->n_thinned_nodes &&
-           a->n_rates == b->n_rates && a->n_roots == b->n_roots && a->n_kinks == b->n_kinks &&
-           a->n_hubs == b->n_hubs && a->n_alone == b->n_alone && a->n_classes == b->n_classes &&
+           a->n_rates == b->n_rates && a->n_roots == b->n_roots && a->n_kinks == b->n_kinks;
+}
+
+static bool same_hubs(const saltus_tables *a, const saltus_tables *b)
+{
+    return a->n_hubs == b->n_hubs && a->n_alone == b->n_alone && a->n_classes == b->n_classes &&
            a->n_weights == b->n_weights && a->n_entries == b->n_entries &&
            a->n_entry_reactions == b->n_entry_reactions && a->n_members == b->n_members &&
            a->n_reach == b->n_reach && a->n_own == b->n_own && a->n_own_of == b->n_own_of;
@@ -84,9 +88,11 @@ bool saltus_point_is_like(const saltus_tables *a, const saltus_tables *b, bool l
     SALTUS_REACTION_ARRAYS(SAME)
     SALTUS_PROGRAM_ARRAYS(SAME)
     SALTUS_THINNED_ARRAYS(SAME)
-    SALTUS_HUB_ARRAYS(SAME)
     if (leaps) {
         SALTUS_ORDER_ARRAYS(SAME)
+    } else {
+        alike = alike && same_hubs(a, b);
+        SALTUS_HUB_ARRAYS(SAME)
     }
     return alike;
 }

@@ -102,6 +102,7 @@ saltus_status saltus_rows_create(saltus_model *model, saltus_law law, saltus_row
     /* orders of laws that are programs come from their constants; values that are drawn, and
      * species that are real values, start in ways of their own */
     if (rows->f.is_rigid || has_drawn(&rows->f) || model->space ||
+        (use == SALTUS_ROWS_EXACT && rows->f.may_have_hubs) ||
         (use == SALTUS_ROWS_LEAPS && model->network->tables.n_laws > 0) ||
         has_long_expressions(&rows->f)) {
         goto done;

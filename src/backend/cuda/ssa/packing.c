@@ -2,6 +2,7 @@
 
 #include "backend/cuda/codegen/registers.h"
 #include "core/memory.h"
+#include "kernel/ssa/hub_rules.h"
 
 #include <string.h>
 
@@ -162,7 +163,22 @@ static const char *products_against(const saltus_tables *t, bool is_wide)
 
 const char *saltus_hubs_against(const saltus_tables *t)
 {
-    return products_against(t, true);
+    const char *against = products_against(t, true);
+    for (int s = 0; s < t->n_species && !against; ++s) {
+        against = t->initial_counts[s] > SALTUS_HUB_LARGEST_32
+                      ? "it starts with 2^30 molecules or more"
+                      : NULL;
+    }
+    for (int c = 0; c < t->n_classes && !against; ++c) {
+        int64_t weight = 0;
+        for (int e = t->classes[c].entry_first; e < t->classes[c].entry_end; ++e) {
+            const int64_t x = t->initial_counts[t->entries[e].species];
+            weight += t->entries[e].ways * (x + saltus_hub_width(x));
+        }
+        against =
+            weight > largest_count ? "a class of its reactions starts with 2^31 molecules" : NULL;
+    }
+    return against;
 }
 
 const char *saltus_packing_against(const saltus_tables *t, bool is_wide)

@@ -6,6 +6,7 @@
 #include "core/memory.h"
 #include "engine/keep.h"
 #include "kernel/base/stream.h"
+#include "kernel/ssa/hub_rules.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -381,8 +382,10 @@ static bool fits(const saltus_gpu_worker *c)
 {
     const saltus_trajectory *p = &c->scalar->trajectory;
     const saltus_state state = c->layout.state;
+    const bool has_hubs = state == SALTUS_STATE_WARP && p->n->n_hubs > 0;
     const int64_t most = state == SALTUS_STATE_TREE        ? INT64_MAX
                          : state == SALTUS_STATE_REGISTERS ? largest_real
+                         : has_hubs                        ? SALTUS_HUB_LARGEST_32
                                                            : INT32_MAX;
     bool do_counts = true;
     for (int s = 0; s < p->n->n_species; ++s) {
