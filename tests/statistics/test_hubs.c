@@ -100,8 +100,7 @@ static void wander(hand *h, int n, uint64_t *random)
             continue;
         }
         const double before = total_of(h);
-        assert_int_equal(saltus_hubs_fire(&h->p, &t->firings[r], r), SALTUS_FINE);
-        assert_int_equal(saltus_hubs_follow(&h->p, &h->d, &t->firings[r], r), SALTUS_FINE);
+        assert_int_equal(saltus_hubs_react(&h->p, &h->d, r), SALTUS_FINE);
         n_moved += total_of(h) != before;
         memcpy(values, h->d.values, n_values * sizeof *values);
         memcpy(weights, h->d.weights, (size_t)t->n_weights * sizeof *weights);
@@ -242,8 +241,11 @@ static void further_bits_are_drawn_where_needed(void **state)
         const double goal = saltus_choice_refined(total, word, 0, 0, (uint64_t)i);
         const int refined = saltus_hubs_find(&h->p, &h->d, (saltus_spot){goal, 0.0}, &ignored);
         n_near += near;
-        assert_int_equal(saltus_hubs_choose(&h->p, &h->d, total, word, (uint64_t)i),
-                         near ? refined : r);
+        saltus_hubs_next next = {.proposal = {0.0, total, word}, .spot = spot};
+        h->p.event = (uint64_t)i;
+        next.leaf = saltus_hubs_descend(h->p.n, &h->d, &next.spot, &next.near);
+        saltus_hubs_choose(&h->p, &h->d, &next);
+        assert_int_equal(next.reaction, near ? refined : r);
         assert_true(near || refined == r);
     }
     assert_true(n_near > N / 4 && n_near <= N * 3 / 4);

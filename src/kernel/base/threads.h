@@ -39,15 +39,6 @@ SALTUS_FN void saltus_least(uint64_t *p, uint64_t n)
 #endif
 #define SALTUS_NEXT_NUMBER(p) SALTUS_NEXT_NUMBERS((p), 1)
 
-/* Bits of a uint32_t that are set, and the number of the lowest (of one that is not 0). */
-#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
-#define SALTUS_POPCOUNT(x) __popc(x)
-#define SALTUS_LOWEST(x) (__ffs((int)(x)) - 1)
-#else
-#define SALTUS_POPCOUNT(x) __builtin_popcount(x)
-#define SALTUS_LOWEST(x) __builtin_ctz(x)
-#endif
-
 /* Distance between the numbers of blocks that others wait for, so that each number is read alone.
  */
 enum { SALTUS_APART = 8 };

@@ -44,7 +44,10 @@ SALTUS_FN int saltus_tree_child(const double *s, double *low, double *high, int 
     }
     const int j = saltus_count_le(s, *low);
     *near |= s[SALTUS_AT(j)] < *high;
-    const double left = s[SALTUS_AT(j > 0 ? j - 1 : 0)], base = j > 0 ? left : 0.0;
+    const double left = s[SALTUS_AT(j > 0 ? j - 1 : 0)];
+    int64_t mask = -(int64_t)(j > 0);
+    SALTUS_HIDE(mask); /* lest it become a branch, which cannot be foreseen */
+    const double base = SALTUS_AS_F64(SALTUS_AS_I64(left) & mask);
     *low -= base;
     *high -= base;
     return j;
@@ -440,6 +443,46 @@ SALTUS_FN double saltus_direct_wait(const saltus_trajectory *p, const saltus_dir
     return wait;
 }
 
+/** What may happen next: when, of which total, and the word of its choice. */
+typedef struct saltus_proposal {
+    double time, total, word;
+} saltus_proposal;
+
+/* Propose an event. `done` is the number of reactions, or of events, that p->limit limits. */
+SALTUS_FN saltus_failure saltus_direct_propose(saltus_trajectory *p, saltus_direct *d, double root,
+                                               uint64_t done, const int *stop, saltus_proposal *to)
+{
+    const uint64_t event = p->event;
+    if (!saltus_direct_holds(d, event)) {
+        if (done >= p->limit || SALTUS_FLAG(stop)) {
+            return saltus_trajectory_fail(p, SALTUS_STOPPED, 0, 0.0);
+        }
+        SALTUS_TRAJECTORY_PROGRESS(p);
+        saltus_direct_draw(p, d, event >> 1);
+    }
+    const double wait = saltus_direct_wait(p, d, event, &to->word);
+    to->total = root + 0.0; /* -0 becomes 0 */
+    if (SALTUS_RARE(!(to->total < SALTUS_INFINITY))) {
+        return saltus_trajectory_fail(p, SALTUS_BAD_TOTAL, 0, to->total);
+    }
+    to->time = p->t + wait / to->total;
+    return SALTUS_FINE;
+}
+
+/* Propose one and pass samples and special times before it. Returns what saltus_direct_pass does;
+ * it is -1 also at the limit, or where *stop is set. */
+SALTUS_FN int saltus_direct_next(saltus_trajectory *p, saltus_direct *d, double root, uint64_t done,
+                                 const double *times, int64_t n_times, const int *stop,
+                                 int64_t *counts, double *observables, saltus_proposal *to)
+{
+    if (saltus_direct_propose(p, d, root, done, stop, to) != SALTUS_FINE) {
+        return -1;
+    }
+    return to->time < times[p->sample] && to->time < p->special
+               ? 1
+               : saltus_direct_pass(p, to->time, times, n_times, counts, observables);
+}
+
 /**
  * Take a trajectory from where it is to its end, or to p->limit. It starts with new draws, so a
  * stream that gives its blocks in order must stand at the block of the next event; it does after
@@ -463,42 +506,28 @@ SALTUS_OUTLINE saltus_failure saltus_direct_run(saltus_trajectory *p, saltus_dir
         return p->failure;
     }
     for (;;) {
-        const uint64_t event = p->event;
-        if (!saltus_direct_holds(d, event)) {
-            if (p->fired >= p->limit || SALTUS_FLAG(stop)) {
-                return saltus_trajectory_fail(p, SALTUS_STOPPED, 0, 0.0);
-            }
-            SALTUS_TRAJECTORY_PROGRESS(p);
-            saltus_direct_draw(p, d, event >> 1);
+        saltus_proposal next;
+        const int go = saltus_direct_next(p, d, *root, p->fired, times, n_times, stop, counts,
+                                          observables, &next);
+        if (go < 0 || (go == 0 && saltus_direct_rebuild(p, d) != SALTUS_FINE)) {
+            return p->failure;
         }
-        double word;
-        const double wait = saltus_direct_wait(p, d, event, &word);
-        const double total = *root + 0.0; /* -0 becomes 0 */
-        if (SALTUS_RARE(!(total < SALTUS_INFINITY))) {
-            return saltus_trajectory_fail(p, SALTUS_BAD_TOTAL, 0, total);
+        if (go == 0) {
+            continue;
         }
-        const double t_next = p->t + wait / total;
-        if (!(t_next < times[p->sample]) || !(t_next < p->special)) {
-            const int go = saltus_direct_pass(p, t_next, times, n_times, counts, observables);
-            if (go < 0 || (go == 0 && saltus_direct_rebuild(p, d) != SALTUS_FINE)) {
-                return p->failure;
-            }
-            if (go == 0) {
-                continue;
-            }
-        }
-        const int r = saltus_tree_choose(&tree, total, word, p->seed, p->trajectory, event);
+        const int r =
+            saltus_tree_choose(&tree, next.total, next.word, p->seed, p->trajectory, p->event);
 #if !SALTUS_DEVICE
-        if (SALTUS_RARE(n->n_delayed > 0) && saltus_delayed_begin(p, r, t_next) != SALTUS_FINE) {
-            p->t = t_next;
+        if (SALTUS_RARE(n->n_delayed > 0) && saltus_delayed_begin(p, r, next.time) != SALTUS_FINE) {
+            p->t = next.time;
             return p->failure;
         }
 #endif
         if (saltus_direct_fire(p, r) != SALTUS_FINE) {
-            p->t = t_next;
+            p->t = next.time;
             return p->failure;
         }
-        p->t = t_next;
+        p->t = next.time;
         p->after = 0;
         ++p->event;
         ++p->fired;

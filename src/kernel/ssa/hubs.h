@@ -67,22 +67,16 @@ SALTUS_FN saltus_failure saltus_hubs_sum_own(saltus_trajectory *p, saltus_direct
     return saltus_direct_set(p, p->n->own[leaf - p->n->n_hubs], d->values + SALTUS_AT(leaf));
 }
 
-/* Running sums of the children of node i of a level. */
-SALTUS_FN saltus_eight saltus_hubs_sums(const saltus_tables *n, const saltus_direct *d, int level,
-                                        int i)
+/* Running sums of the children of node i of a level, and its value. */
+SALTUS_FN void saltus_hubs_sum_node(const saltus_tables *n, saltus_direct *d, int level, int i)
 {
     const int child =
         (level > 0 ? n->n_hub_leaves + n->hub_first[level - 1] : 0) + i * SALTUS_FANOUT;
-    return saltus_hub_sums(d->values + SALTUS_AT(child), SALTUS_AT(1));
-}
-
-/* The value of node i of a level. Most nodes are summed more often than they are gone through, so
- * running sums wait until then: the first below 0 says so. */
-SALTUS_FN void saltus_hubs_sum_node(const saltus_tables *n, saltus_direct *d, int level, int i)
-{
     const int node = n->hub_first[level] + i;
-    d->values[SALTUS_AT(n->n_hub_leaves + node)] = saltus_hubs_sums(n, d, level, i).h;
-    d->sums[SALTUS_AT((int64_t)node * SALTUS_FANOUT)] = -1.0;
+    const saltus_eight e = saltus_hub_sums(d->values + SALTUS_AT(child), SALTUS_AT(1));
+    saltus_store_eight(d->sums + SALTUS_AT((int64_t)node * SALTUS_FANOUT), e.a, e.b, e.c, e.d, e.e,
+                       e.f, e.g, e.h);
+    d->values[SALTUS_AT(n->n_hub_leaves + node)] = e.h;
 }
 
 /* Sum the marked nodes, and those above them, which stand behind all of a lower level. */
@@ -109,11 +103,7 @@ SALTUS_FN int saltus_hubs_descend(const saltus_tables *n, const saltus_direct *d
 {
     int i = 0;
     for (int level = n->n_hub_levels - 1; level >= 0; --level) {
-        double *s = d->sums + SALTUS_AT((int64_t)(n->hub_first[level] + i) * SALTUS_FANOUT);
-        if (s[0] < 0.0) {
-            const saltus_eight e = saltus_hubs_sums(n, d, level, i);
-            saltus_store_eight(s, e.a, e.b, e.c, e.d, e.e, e.f, e.g, e.h);
-        }
+        const double *s = d->sums + SALTUS_AT((int64_t)(n->hub_first[level] + i) * SALTUS_FANOUT);
         i = i * SALTUS_FANOUT + saltus_tree_child(s, &spot->low, &spot->high, near);
     }
     return i;
@@ -190,26 +180,7 @@ SALTUS_FN saltus_failure saltus_hubs_move(saltus_trajectory *p, saltus_direct *d
     return SALTUS_FINE;
 }
 
-/* Change the counts by reaction r; the first changes of it stand in its firing. */
-SALTUS_FN saltus_failure saltus_hubs_fire(saltus_trajectory *p, const saltus_firing *f, int r)
-{
-    if (SALTUS_RARE(f->n > SALTUS_FIRING_CHANGES)) {
-        return saltus_direct_fire(p, r);
-    }
-    for (int i = 0; i < f->n; ++i) {
-        const int s = f->species[i];
-        const int64_t x = p->x[SALTUS_AT(s)] + f->amount[i]; /* far below 2^63: bounds are */
-        if (SALTUS_RARE(x < 0)) {
-            return p->n->idles ? saltus_direct_idle(p, r, p->n->change_row[r] + i)
-                               : saltus_trajectory_fail(p, SALTUS_NEGATIVE_COUNT, r, 0.0);
-        }
-        p->x[SALTUS_AT(s)] = x;
-        p->v[SALTUS_AT(s)] = (double)x;
-    }
-    return SALTUS_FINE;
-}
-
-/* Let the count of species s follow its change. */
+/* The count of species s follows its change. */
 SALTUS_FN saltus_failure saltus_hubs_check(saltus_trajectory *p, saltus_direct *d, int s,
                                            int *n_marked)
 {
@@ -219,29 +190,60 @@ SALTUS_FN saltus_failure saltus_hubs_check(saltus_trajectory *p, saltus_direct *
                : SALTUS_FINE;
 }
 
-/* Recompute what reaction r has changed. */
-SALTUS_FN saltus_failure saltus_hubs_follow(saltus_trajectory *p, saltus_direct *d,
-                                            const saltus_firing *f, int r)
+/* Change the counts by reaction r, whose changes are few, and what follows from them. */
+SALTUS_FN saltus_failure saltus_hubs_fire(saltus_trajectory *p, saltus_direct *d,
+                                          const saltus_firing *f, int r, int *n_marked)
 {
-    const saltus_tables *n = p->n;
-    int n_marked = 0;
-    if (SALTUS_RARE(f->n > SALTUS_FIRING_CHANGES)) {
-        for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
-            if (saltus_hubs_check(p, d, n->change_species[c], &n_marked) != SALTUS_FINE) {
-                return p->failure;
-            }
+    unsigned out = 0; /* bits of those that leave their bounds */
+    for (int i = 0; i < f->n; ++i) {
+        const int s = f->species[i];
+        const int64_t x = p->x[SALTUS_AT(s)] + f->amount[i]; /* far below 2^63: bounds are */
+        if (SALTUS_RARE(x < 0)) {
+            return p->n->idles ? saltus_direct_idle(p, r, p->n->change_row[r] + i)
+                               : saltus_trajectory_fail(p, SALTUS_NEGATIVE_COUNT, r, 0.0);
         }
-    } else {
-        for (int i = 0; i < f->n; ++i) {
-            if (saltus_hubs_check(p, d, f->species[i], &n_marked) != SALTUS_FINE) {
-                return p->failure;
-            }
+        p->x[SALTUS_AT(s)] = x;
+        p->v[SALTUS_AT(s)] = (double)x;
+        out |= (unsigned)((x < p->least[SALTUS_AT(s)]) | (x > p->most[SALTUS_AT(s)])) << i;
+    }
+    for (; out != 0; out &= out - 1) {
+        if (saltus_hubs_move(p, d, f->species[SALTUS_LOWEST(out)], n_marked) != SALTUS_FINE) {
+            return p->failure;
         }
     }
-    if (SALTUS_RARE(f->has_rules)) {
-        for (int i = n->rule_row[r]; i < n->rule_row[r + 1]; ++i) {
-            saltus_trajectory_run_rule(p, n->rule_of[i]);
+    return SALTUS_FINE;
+}
+
+/* The same of a reaction with many changes. */
+SALTUS_OUTLINE saltus_failure saltus_hubs_fire_many(saltus_trajectory *p, saltus_direct *d, int r,
+                                                    int *n_marked)
+{
+    const saltus_tables *n = p->n;
+    if (saltus_direct_fire(p, r) != SALTUS_FINE) {
+        return p->failure;
+    }
+    for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
+        if (saltus_hubs_check(p, d, n->change_species[c], n_marked) != SALTUS_FINE) {
+            return p->failure;
         }
+    }
+    return SALTUS_FINE;
+}
+
+/* Let reaction r fire, and all that depends on it follow. */
+SALTUS_FN saltus_failure saltus_hubs_react(saltus_trajectory *p, saltus_direct *d, int r)
+{
+    const saltus_tables *n = p->n;
+    const saltus_firing *f = &n->firings[r];
+    int n_marked = 0;
+    ++p->fired;
+    if ((SALTUS_RARE(f->n > SALTUS_FIRING_CHANGES)
+             ? saltus_hubs_fire_many(p, d, r, &n_marked)
+             : saltus_hubs_fire(p, d, f, r, &n_marked)) != SALTUS_FINE) {
+        return p->failure;
+    }
+    if (SALTUS_RARE(f->has_rules)) {
+        saltus_direct_follow_rules(p, r);
     }
     for (int i = f->own_first; i < f->own_end; ++i) {
         if (saltus_hubs_sum_own(p, d, n->own_of[i]) != SALTUS_FINE) {
@@ -259,11 +261,12 @@ SALTUS_FN const saltus_entry *saltus_hubs_entry(const saltus_trajectory *p, cons
                                                 const saltus_class *k, saltus_spot *spot, int *near)
 {
     int e = k->entry_first, end = k->entry_end;
-    double below = 0.0, up = 0.0;
+    int64_t below = 0;
+    const int64_t low = (int64_t)spot->low; /* which lies below a whole number where this does */
     if (k->block >= 0) {
         for (int block = k->block; e + SALTUS_HUB_BLOCK < end; e += SALTUS_HUB_BLOCK, ++block) {
-            up = below + (double)d->weights[SALTUS_AT(block)];
-            if (spot->low < up) {
+            const int64_t up = below + d->weights[SALTUS_AT(block)];
+            if (low < up) {
                 end = e + SALTUS_HUB_BLOCK;
                 break;
             }
@@ -272,24 +275,23 @@ SALTUS_FN const saltus_entry *saltus_hubs_entry(const saltus_trajectory *p, cons
     }
     for (;; ++e) {
         const saltus_entry *q = &p->n->entries[e];
-        up = below + (double)(q->ways * (p->most[SALTUS_AT(q->species)] - q->offset));
-        if (spot->low < up || e + 1 == end) {
-            *near |= up < spot->high;
-            saltus_spot_leave(spot, below);
+        const int64_t up = below + q->ways * (p->most[SALTUS_AT(q->species)] - q->offset);
+        if (low < up || e + 1 == end) {
+            *near |= (double)up < spot->high;
+            saltus_spot_leave(spot, (double)below);
             return q;
         }
         below = up;
     }
 }
 
-/* The reaction in whose interval of the total the spot lies; -1: nothing fires. *near becomes 1
- * when the lower end of the spot does not decide. Where rounding has led it to the end of something
- * or to an entry that counts 0, nothing fires: that happens once in 2^50 events. */
-SALTUS_FN int saltus_hubs_find(const saltus_trajectory *p, const saltus_direct *d, saltus_spot spot,
-                               int *near)
+/* The reaction in whose interval of a leaf the spot lies; -1: nothing fires. *near becomes 1 when
+ * the lower end of the spot does not decide. Where rounding has led it to the end of something or
+ * to an entry that counts 0, nothing fires: that happens once in 2^50 events. */
+SALTUS_FN int saltus_hubs_within(const saltus_trajectory *p, const saltus_direct *d, int leaf,
+                                 saltus_spot spot, int *near)
 {
     const saltus_tables *n = p->n;
-    const int leaf = saltus_hubs_descend(n, d, &spot, near);
     if (leaf >= n->n_hubs) {
         return n->own[leaf - n->n_hubs];
     }
@@ -320,19 +322,106 @@ SALTUS_FN int saltus_hubs_find(const saltus_trajectory *p, const saltus_direct *
     return -1;
 }
 
-SALTUS_FN int saltus_hubs_choose(const saltus_trajectory *p, const saltus_direct *d, double total,
-                                 double word, uint64_t event)
+/* The same of the total. */
+SALTUS_FN int saltus_hubs_find(const saltus_trajectory *p, const saltus_direct *d, saltus_spot spot,
+                               int *near)
 {
-    const double unit = total * SALTUS_TWO_M32;
-    saltus_spot spot = {word * unit, word * unit + unit};
-    int near = 0;
-    const int r = saltus_hubs_find(p, d, spot, &near);
-    if (!SALTUS_RARE(near)) {
-        return r;
+    const int leaf = saltus_hubs_descend(p->n, d, &spot, near);
+    return saltus_hubs_within(p, d, leaf, spot, near);
+}
+
+/* ---- an event, in three steps, between which others may be worked on ---- */
+
+/** What is to happen next to a trajectory. */
+typedef struct saltus_hubs_next {
+    saltus_proposal proposal;
+    saltus_spot spot; /* in the leaf */
+    int leaf, near, reaction;
+} saltus_hubs_next;
+
+/* Begin to run a trajectory from where it is. */
+SALTUS_FN saltus_failure saltus_hubs_begin(saltus_trajectory *p, saltus_direct *d)
+{
+    d->draws.valid = 0;
+    saltus_trajectory_refresh(p);
+    return saltus_hubs_rebuild(p, d);
+}
+
+/* Find when something happens next, and the leaf that it chooses. Returns 1 if there is one, 0 if
+ * the wait is void, -1 if the trajectory has ended or failed. To aim again changes nothing. */
+SALTUS_FN int saltus_hubs_aim(saltus_trajectory *p, saltus_direct *d, const double *times,
+                              int64_t n_times, const int *stop, int64_t *counts,
+                              double *observables, saltus_hubs_next *next)
+{
+    const int go = saltus_direct_next(
+        p, d, d->values[SALTUS_AT(p->n->n_hub_leaves + p->n->hub_first[p->n->n_hub_levels - 1])],
+        p->event, times, n_times, stop, counts, observables, &next->proposal);
+    if (go > 0) {
+        const double unit = next->proposal.total * SALTUS_TWO_M32;
+        next->spot.low = next->proposal.word * unit;
+        next->spot.high = next->spot.low + unit;
+        next->near = 0;
+        next->leaf = saltus_hubs_descend(p->n, d, &next->spot, &next->near);
+        return go;
     }
-    spot.low = saltus_choice_refined(total, word, p->seed, p->trajectory, event);
-    spot.high = 0.0;
-    return saltus_hubs_find(p, d, spot, &near);
+    if (go == 0) { /* counts may have been set */
+        p->has_bounds = 0;
+        return saltus_hubs_rebuild(p, d) == SALTUS_FINE ? 0 : -1;
+    }
+    return go;
+}
+
+/* The reaction that more bits choose. */
+SALTUS_OUTLINE int saltus_hubs_refine(const saltus_trajectory *p, const saltus_direct *d,
+                                      double total, double word)
+{
+    const saltus_spot spot = {saltus_choice_refined(total, word, p->seed, p->trajectory, p->event),
+                              0.0};
+    int ignored = 0;
+    return saltus_hubs_find(p, d, spot, &ignored);
+}
+
+/* Choose the reaction. */
+SALTUS_FN void saltus_hubs_choose(const saltus_trajectory *p, const saltus_direct *d,
+                                  saltus_hubs_next *next)
+{
+    next->reaction = saltus_hubs_within(p, d, next->leaf, next->spot, &next->near);
+    if (SALTUS_RARE(next->near)) {
+        next->reaction = saltus_hubs_refine(p, d, next->proposal.total, next->proposal.word);
+    }
+}
+
+/* Let it happen. */
+SALTUS_FN saltus_failure saltus_hubs_happen(saltus_trajectory *p, saltus_direct *d,
+                                            const saltus_hubs_next *next)
+{
+    const saltus_tables *n = p->n;
+    const int r = next->reaction;
+    p->t = next->proposal.time;
+    if (r < 0) {
+        p->after = 0;
+        ++p->event;
+        return SALTUS_FINE;
+    }
+#if !SALTUS_DEVICE
+    if (SALTUS_RARE(n->n_delayed > 0) &&
+        saltus_delayed_begin(p, r, next->proposal.time) != SALTUS_FINE) {
+        return p->failure;
+    }
+#endif
+    p->after = 0;
+    ++p->event;
+    if (saltus_hubs_react(p, d, r) != SALTUS_FINE) {
+        return p->failure;
+    }
+    if (SALTUS_EVENTS && n->watches_state && saltus_trajectory_triggers(p)) {
+        p->has_bounds = 0;
+        if (saltus_trajectory_settle(p) != SALTUS_FINE ||
+            saltus_hubs_rebuild(p, d) != SALTUS_FINE) {
+            return p->failure;
+        }
+    }
+    return SALTUS_FINE;
 }
 
 /** saltus_direct_run for a network with hubs. p->limit is in event numbers, those at which nothing
@@ -341,68 +430,18 @@ SALTUS_OUTLINE saltus_failure saltus_hubs_run(saltus_trajectory *p, saltus_direc
                                               const double *times, int64_t n_times, const int *stop,
                                               int64_t *counts, double *observables)
 {
-    const saltus_tables *n = p->n;
-    const double *root = d->values + SALTUS_AT(n->n_hub_leaves + n->hub_first[n->n_hub_levels - 1]);
-    d->draws.valid = 0;
-    saltus_trajectory_refresh(p);
-    if (saltus_hubs_rebuild(p, d) != SALTUS_FINE) {
+    if (saltus_hubs_begin(p, d) != SALTUS_FINE) {
         return p->failure;
     }
     for (;;) {
-        const uint64_t event = p->event;
-        if (!saltus_direct_holds(d, event)) {
-            if (event >= p->limit || SALTUS_FLAG(stop)) {
-                return saltus_trajectory_fail(p, SALTUS_STOPPED, 0, 0.0);
-            }
-            SALTUS_TRAJECTORY_PROGRESS(p);
-            saltus_direct_draw(p, d, event >> 1);
-        }
-        double word;
-        const double wait = saltus_direct_wait(p, d, event, &word);
-        const double total = *root + 0.0; /* -0 becomes 0 */
-        if (SALTUS_RARE(!(total < SALTUS_INFINITY))) {
-            return saltus_trajectory_fail(p, SALTUS_BAD_TOTAL, 0, total);
-        }
-        const double t_next = p->t + wait / total;
-        if (!(t_next < times[p->sample]) || !(t_next < p->special)) {
-            const int go = saltus_direct_pass(p, t_next, times, n_times, counts, observables);
-            if (go == 0) { /* counts may have been set */
-                p->has_bounds = 0;
-                (void)saltus_hubs_rebuild(p, d);
-            }
-            if (go < 0 || p->failure != SALTUS_FINE) {
-                return p->failure;
-            }
-            if (go == 0) {
-                continue;
-            }
-        }
-        const int r = saltus_hubs_choose(p, d, total, word, event);
-        p->t = t_next;
-        if (r < 0) {
-            p->after = 0;
-            ++p->event;
-            continue;
-        }
-#if !SALTUS_DEVICE
-        if (SALTUS_RARE(n->n_delayed > 0) && saltus_delayed_begin(p, r, t_next) != SALTUS_FINE) {
+        saltus_hubs_next next;
+        const int go = saltus_hubs_aim(p, d, times, n_times, stop, counts, observables, &next);
+        if (go < 0) {
             return p->failure;
         }
-#endif
-        const saltus_firing *f = &n->firings[r];
-        if (saltus_hubs_fire(p, f, r) != SALTUS_FINE) {
-            return p->failure;
-        }
-        p->after = 0;
-        ++p->event;
-        ++p->fired;
-        if (saltus_hubs_follow(p, d, f, r) != SALTUS_FINE) {
-            return p->failure;
-        }
-        if (n->watches_state && saltus_trajectory_triggers(p)) {
-            p->has_bounds = 0;
-            if (saltus_trajectory_settle(p) != SALTUS_FINE ||
-                saltus_hubs_rebuild(p, d) != SALTUS_FINE) {
+        if (go > 0) {
+            saltus_hubs_choose(p, d, &next);
+            if (saltus_hubs_happen(p, d, &next) != SALTUS_FINE) {
                 return p->failure;
             }
         }

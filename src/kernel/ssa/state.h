@@ -228,7 +228,7 @@ typedef struct saltus_direct {
      * order.
      */
     int64_t *weights;
-    uint8_t *marks;
+    uint16_t *marks; /* of a type that nothing else has: stores to it change no table */
     int32_t *queue;
     saltus_draws draws;
     uint32_t *stream; /* state of the main stream (stream.h), which stands behind the draws */
@@ -321,7 +321,7 @@ SALTUS_FN int32_t saltus_ode_components(const saltus_tables *t, int is_mean)
     X(int64_t, trajectory, least, t->n_hubs > 0 ? t->n_species : 0)                                \
     X(int64_t, trajectory, most, t->n_hubs > 0 ? t->n_species : 0)                                 \
     X(int64_t, direct, weights, t->n_weights)                                                      \
-    X(uint8_t, direct, marks, t->n_hubs > 0 ? t->hub_first[t->n_hub_levels] : 0)                   \
+    X(uint16_t, direct, marks, t->n_hubs > 0 ? t->hub_first[t->n_hub_levels] : 0)                  \
     X(int32_t, direct, queue, t->n_hubs > 0 ? t->hub_first[t->n_hub_levels] : 0)                   \
     X(uint8_t, trajectory, on, t->n_triggers)                                                      \
     X(uint8_t, trajectory, rounded, t->n_settings)

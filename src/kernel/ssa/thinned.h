@@ -361,23 +361,12 @@ SALTUS_OUTLINE saltus_failure saltus_thinned_run(saltus_trajectory *p, saltus_di
         return p->failure;
     }
     for (;;) {
-        const uint64_t event = p->event;
-        if (!saltus_direct_holds(d, event)) {
-            if (event >= p->limit || SALTUS_FLAG(stop)) {
-                return saltus_trajectory_fail(p, SALTUS_STOPPED, 0, 0.0);
-            }
-            SALTUS_TRAJECTORY_PROGRESS(p);
-            saltus_direct_draw(p, d, event >> 1);
+        saltus_proposal next;
+        if (saltus_direct_propose(p, d, *root, p->event, stop, &next) != SALTUS_FINE) {
+            return p->failure;
         }
-        double word;
-        const double wait = saltus_direct_wait(p, d, event, &word);
-        const double total = *root + 0.0; /* -0 becomes 0 */
-        if (SALTUS_RARE(!(total < SALTUS_INFINITY))) {
-            return saltus_trajectory_fail(p, SALTUS_BAD_TOTAL, 0, total);
-        }
-        const double t_next = p->t + wait / total;
-        const int is_candidate = t_next < p->window_end;
-        const double until = is_candidate ? t_next : p->window_end;
+        const int is_candidate = next.time < p->window_end;
+        const double until = is_candidate ? next.time : p->window_end;
         if (!(until < times[p->sample]) || !(until < p->special)) {
             const int go =
                 saltus_thinned_pass(p, d, until, is_candidate, times, n_times, counts, observables);
@@ -395,11 +384,12 @@ SALTUS_OUTLINE saltus_failure saltus_thinned_run(saltus_trajectory *p, saltus_di
             }
             continue;
         }
-        if (saltus_thinned_choose(p, d, &tree, total, word, t_next, &r) != SALTUS_FINE) {
+        if (saltus_thinned_choose(p, d, &tree, next.total, next.word, next.time, &r) !=
+            SALTUS_FINE) {
             return p->failure;
         }
         const saltus_failure failure =
-            r < 0 ? saltus_thinned_miss(p, d, t_next) : saltus_thinned_take(p, d, r, t_next);
+            r < 0 ? saltus_thinned_miss(p, d, next.time) : saltus_thinned_take(p, d, r, next.time);
         if (failure != SALTUS_FINE) {
             return p->failure;
         }
