@@ -21,15 +21,20 @@ static bool always(void)
 }
 
 /* What scalar_draws.c and scalar_run.c, compiled for one instruction set, make together. */
-#define SET(name, test)                                                                       \
-    void saltus_scalar_draw_##name(uint64_t, uint64_t, uint32_t *, saltus_draws *);           \
-    void saltus_scalar_fill_##name(uint64_t, uint64_t, uint32_t *, saltus_words *);           \
-    saltus_failure saltus_scalar_run_##name(saltus_scalar_engine *, const saltus_task *,      \
-                                            saltus_job *);                                    \
-    extern const saltus_instruction_set saltus_set_##name;                                    \
-    const saltus_instruction_set saltus_set_##name = {#name, test, saltus_scalar_draw_##name, \
-                                                      saltus_scalar_fill_##name,              \
-                                                      saltus_scalar_run_##name}
+#define SET(name, test)                                                                           \
+    void saltus_scalar_draw_##name(uint64_t, uint64_t, uint32_t *, saltus_draws *);               \
+    void saltus_scalar_fill_##name(uint64_t, uint64_t, uint32_t *, saltus_words *);               \
+    saltus_failure saltus_scalar_run_##name(saltus_scalar_engine *, const saltus_task *,          \
+                                            saltus_job *);                                        \
+    int saltus_scalar_run_in_turn_##name(saltus_scalar_engine *const *, saltus_job *const *, int, \
+                                         int, const saltus_task *);                               \
+    extern const saltus_instruction_set saltus_set_##name;                                        \
+    const saltus_instruction_set saltus_set_##name = {#name,                                      \
+                                                      test,                                       \
+                                                      saltus_scalar_draw_##name,                  \
+                                                      saltus_scalar_fill_##name,                  \
+                                                      saltus_scalar_run_##name,                   \
+                                                      saltus_scalar_run_in_turn_##name}
 
 #ifdef SALTUS_HAVE_AVX512
 SET(avx512, has_avx512);

@@ -29,7 +29,7 @@ enum { SALTUS_ON_CPU = 1, SALTUS_ON_GPU = 2 };
     X(LANES, "lanes", SALTUS_ON_CPU, SALTUS_LAYOUT_MIXED, NULL, true,                             \
       "many trajectories at a time, in vector lanes")                                             \
     X(SCALAR, "scalar", SALTUS_ON_CPU, SALTUS_LAYOUT_MIXED | SALTUS_LAYOUT_FLOWS, NULL, true,     \
-      "one trajectory at a time")                                                                 \
+      "one trajectory at a time, or a few in turn")                                               \
     X(REGISTERS, "registers", SALTUS_ON_GPU, SALTUS_LAYOUT_EXACT,                                 \
       "the direct method alone has such", true, "a thread per trajectory, state in registers")    \
     X(SHARED, "shared", SALTUS_ON_GPU, SALTUS_LAYOUT_MIXED,                                       \

@@ -222,10 +222,15 @@ saltus_failure saltus_scalar_run(saltus_scalar_engine *scalar, const saltus_task
         }
         p->failure = SALTUS_FINE;
     }
+    saltus_scalar_count(scalar, job);
+    return failure;
+}
+
+void saltus_scalar_count(const saltus_scalar_engine *scalar, saltus_job *job)
+{
     job->tally.events = (int64_t)scalar->trajectory.fired;
     job->tally.leaps = (int64_t)scalar->trajectory.leaps;
     job->tally.exact_steps = (int64_t)scalar->trajectory.exact_steps;
-    return failure;
 }
 
 saltus_status saltus_scalar_run_job(saltus_scalar_engine *scalar, const saltus_task *task,

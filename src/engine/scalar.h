@@ -14,6 +14,11 @@
 #define SALTUS_SCALAR_JOIN(name, set) SALTUS_SCALAR_JOIN2(name, set)
 #define SALTUS_SET_NAME(name) SALTUS_SCALAR_JOIN(name, SALTUS_VARIANT)
 
+enum {
+    SALTUS_SCALAR_TURNS = 2,     /**< engines that run in turn, at most */
+    SALTUS_SCALAR_ROUNDS = 8192, /**< that they run before they say how far they have come */
+};
+
 /** A trajectory with all its memory. There is one per thread, or one per lane. */
 typedef struct saltus_scalar_engine {
     saltus_trajectory trajectory;
@@ -41,6 +46,10 @@ typedef struct saltus_instruction_set {
     void (*fill)(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_words *words);
     /** Run an engine from where it is to the end of its trajectory. */
     saltus_failure (*run)(saltus_scalar_engine *scalar, const saltus_task *task, saltus_job *job);
+    /** Run n engines, an event of each in turn, until one has ended or cannot go on; those from
+     * n_begun on do not run yet. Returns its number, or, after a while, n: none has. */
+    int (*run_in_turn)(saltus_scalar_engine *const *scalars, saltus_job *const *jobs, int n,
+                       int n_begun, const saltus_task *task);
 } saltus_instruction_set;
 
 /** The widest instruction set that runs here. */
@@ -70,6 +79,8 @@ saltus_failure saltus_scalar_start(saltus_scalar_engine *scalar, const saltus_ta
 /** Run a trajectory from where it is to its end; sets job->tally.events. */
 saltus_failure saltus_scalar_run(saltus_scalar_engine *scalar, const saltus_task *task,
                                  saltus_job *job);
+/** Tell a job whose trajectory has ended, or was stopped, what happened in it. */
+void saltus_scalar_count(const saltus_scalar_engine *scalar, saltus_job *job);
 /** Run a job from its start, or from what was kept of it. */
 saltus_status saltus_scalar_run_job(saltus_scalar_engine *scalar, const saltus_task *task,
                                     saltus_job *job, saltus_error *err);
@@ -103,6 +114,13 @@ saltus_status saltus_scalar_report(const saltus_scalar_engine *scalar, const sal
 /** Run jobs one at a time. */
 saltus_status saltus_scalar_work(const saltus_instruction_set *set, const saltus_task *task,
                                  const saltus_source *source, saltus_error *err);
+
+/** Whether a thread is faster with several trajectories in turn: while one waits for memory or for
+ * a branch that was not foreseen, the processor is ahead in others. */
+bool saltus_scalar_takes_turns(const saltus_task *task);
+/** Run jobs, several in turn. */
+saltus_status saltus_scalar_work_in_turn(const saltus_instruction_set *set, const saltus_task *task,
+                                         const saltus_source *source, saltus_error *err);
 
 #ifdef SALTUS_VARIANT
 /* Windows of a lane, backend/cpu/lanes.c; compiled once per instruction set, in scalar_run.c. */

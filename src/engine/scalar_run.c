@@ -38,6 +38,49 @@ saltus_failure SALTUS_SET_NAME(saltus_scalar_run)(saltus_scalar_engine *scalar,
                              job->counts, job->observables);
 }
 
+/* ---- several trajectories in turn, scalar_turns.c ---- */
+
+int SALTUS_SET_NAME(saltus_scalar_run_in_turn)(saltus_scalar_engine *const *scalars,
+                                               saltus_job *const *jobs, int n, int n_begun,
+                                               const saltus_task *task);
+
+int SALTUS_SET_NAME(saltus_scalar_run_in_turn)(saltus_scalar_engine *const *scalars,
+                                               saltus_job *const *jobs, int n, int n_begun,
+                                               const saltus_task *task)
+{
+    const int *stop = task->pause ? task->pause : task->stop;
+    saltus_hubs_next next[SALTUS_SCALAR_TURNS];
+    int go[SALTUS_SCALAR_TURNS];
+    for (int i = n_begun; i < n; ++i) {
+        if (saltus_hubs_begin(&scalars[i]->trajectory, &scalars[i]->direct) != SALTUS_FINE) {
+            return i;
+        }
+    }
+    for (int round = 0; round < SALTUS_SCALAR_ROUNDS; ++round) {
+        for (int i = 0; i < n; ++i) {
+            go[i] = saltus_hubs_aim(&scalars[i]->trajectory, &scalars[i]->direct, task->times,
+                                    task->n_times, stop, jobs[i]->counts, jobs[i]->observables,
+                                    &next[i]);
+            if (SALTUS_RARE(go[i] < 0)) {
+                return i;
+            }
+        }
+        for (int i = 0; i < n; ++i) {
+            if (!SALTUS_RARE(go[i] == 0)) {
+                saltus_hubs_choose(&scalars[i]->trajectory, &scalars[i]->direct, &next[i]);
+            }
+        }
+        for (int i = 0; i < n; ++i) {
+            if (!SALTUS_RARE(go[i] == 0) &&
+                saltus_hubs_happen(&scalars[i]->trajectory, &scalars[i]->direct, &next[i]) !=
+                    SALTUS_FINE) {
+                return i;
+            }
+        }
+    }
+    return n;
+}
+
 /* ---- windows of laws that drift with time, of a lane: backend/cpu/lanes.c ---- */
 
 saltus_failure SALTUS_SET_NAME(saltus_scalar_open_window)(saltus_scalar_engine *scalar)

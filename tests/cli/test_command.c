@@ -447,6 +447,47 @@ static void finished_trajectories_outlive_a_failure(void **state)
     free(text);
 }
 
+/* A thread has several trajectories of a large network under way, an event of each in turn: none of
+ * them knows, and one that fails is named and fails alike alone. */
+static void trajectories_in_turn_are_those_alone(void **state)
+{
+    static const char *const options[] = {"", "--rng mt19937", "--threads 1"};
+    enum { N = 23 };
+    (void)state;
+    write_hops("hops.yaml");
+    for (size_t i = 0; i < sizeof options / sizeof *options; ++i) {
+        outcome o = saltus("run hops.yaml --until 3 --points 4 --species E,X3 --runs %d %s -q "
+                           "-o all.csv --overwrite",
+                           N, options[i]);
+        assert_done(&o);
+        char *all = read_file("all.csv");
+        for (int run = 0; run < N; run += 11) {
+            o = saltus("run hops.yaml --until 3 --points 4 --species E,X3 --first %d %s -q "
+                       "-o one.csv --overwrite",
+                       run, options[i]);
+            assert_done(&o);
+            char *one = read_file("one.csv");
+            assert_non_null(strstr(all, strchr(one, '\n'))); /* but for its header */
+            free(one);
+        }
+        free(all);
+    }
+    FILE *out = fopen("hops.yaml", "a");
+    assert_non_null(out);
+    (void)fprintf(out, "  bad: {equation: 0 -> E, law: 80.5 - E}\n");
+    assert_int_equal(fclose(out), 0);
+    outcome o = saltus("run hops.yaml --until 100 --runs 1000 --threads 1 -q");
+    assert_int_equal(o.code, 1);
+    assert_one_message(&o, "'bad': propensity -0.5 is negative");
+    const char *which = strstr(o.err, "trajectory ");
+    assert_non_null(which);
+    char *message = strdup(o.err);
+    assert_non_null(message);
+    o = saltus("run hops.yaml --until 100 --first %lld -q", atoll(which + strlen("trajectory ")));
+    assert_string_equal(o.err, message);
+    free(message);
+}
+
 /* ---- options that change nothing, and those that do ---- */
 
 static void where_and_how_never_change_a_sample(void **state)
@@ -676,6 +717,7 @@ int main(void)
         TEST(bad_model_files_are_refused),
         TEST(failing_trajectories_are_named),
         TEST(finished_trajectories_outlive_a_failure),
+        TEST(trajectories_in_turn_are_those_alone),
         TEST(where_and_how_never_change_a_sample),
         TEST(first_extends_a_run),
         TEST(species_choose_the_columns),

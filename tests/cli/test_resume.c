@@ -309,6 +309,7 @@ static void what_is_under_way_is_kept(void **state)
                  {"run long.yaml --until 300 --points 7 --rng mt19937 --record stats", 11},
                  {"run drawn.yaml --until 300 --points 7", 12},
                  {"run long.yaml --until 80 --points 7 --runs 8 --derive mean:A", 12},
+                 {"run hops.yaml --until 500 --points 7 --runs 40 --rng xorwow", 12},
                  {"run drifting.yaml --until 20000 --points 7 --runs 60", 12},
                  {"run moving.yaml --until 40000 --points 7", 12},
                  {"run moving.yaml --until 2000 --points 7 --runs 60", 12},
@@ -322,6 +323,7 @@ static void what_is_under_way_is_kept(void **state)
     keep_results();
     write_file("long.yaml", long_model);
     write_file("drawn.yaml", drawing_model);
+    write_hops("hops.yaml");
     write_file("leaps.yaml", leaping_model);
     write_file("moving.yaml", moving_model);
     write_file("drifting.yaml", drifting_model);

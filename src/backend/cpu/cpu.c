@@ -173,7 +173,9 @@ static saltus_status work(const saltus_backend *backend, const saltus_task *task
     const saltus_cpu_variant *v = backend->device;
     const bool few = task->share < v->lanes / 4; /* too few to fill lanes */
     if (task->layout == SALTUS_LAYOUT_SCALAR || (task->layout == SALTUS_LAYOUT_LANES && few)) {
-        return saltus_scalar_work(v->set, task, source, err);
+        return saltus_scalar_takes_turns(task)
+                   ? saltus_scalar_work_in_turn(v->set, task, source, err)
+                   : saltus_scalar_work(v->set, task, source, err);
     }
     if (task->tables->n_rates > 0 && task->layout == SALTUS_LAYOUT_LANES) {
         return v->work_rates(task, source, err);
