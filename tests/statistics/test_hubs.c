@@ -259,12 +259,12 @@ enum { PLACES = 17, MOLECULES = 1700, CATALYST = 60 };
 
 /* Molecules that hop from any of 17 places to any other, each hop catalysed by E: 272 reactions of
  * order 2. With `turnover` E is born and dies. */
-static saltus_model *hopping(bool turnover)
+static saltus_model *hopping_with(bool turnover, const char *keywords, const char *reactions)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
-    fprintf(out, "species:\n  E: %d\n", CATALYST);
+    fprintf(out, "%sspecies:\n  E: %d\n", keywords, CATALYST);
     for (int i = 0; i < PLACES; ++i) {
         fprintf(out, "  X%d: %d\n", i, i == 0 ? MOLECULES : 0);
     }
@@ -279,11 +279,17 @@ static saltus_model *hopping(bool turnover)
     if (turnover) {
         fprintf(out, "  birth: 0 -> E @ %d\n  death: E -> 0 @ 1\n", CATALYST);
     }
+    fprintf(out, "%s", reactions);
     assert_int_equal(fclose(out), 0);
     saltus_model *m = bits_parse(text);
     assert_true(m->network->tables.n_hubs > 0);
     free(text);
     return m;
+}
+
+static saltus_model *hopping(bool turnover)
+{
+    return hopping_with(turnover, "", "");
 }
 
 /* Mean and variance of a column at a point, about whose exact mean the sums are. The variance's own
@@ -340,6 +346,39 @@ static void hops_are_binomial(void **state)
     }
 }
 
+/* Molecules of a place that vanish three at a time, by a law that does not know: the last few stay.
+ * A hop into that place brings more, so it is full, then waits, and so on. */
+static void reactions_that_lack_reactants_idle(void **state)
+{
+    static const double times[] = {20.0};
+    (void)state;
+    saltus_error err = {0};
+    saltus_model *model = hopping_with(false, "lacking reactants: idle\n",
+                                       "  vanish: {equation: 3 X5 -> 0, law: 1000*X5}\n");
+    saltus_plan_options plan = saltus_plan_options_default();
+    saltus_run_options run = saltus_run_options_default();
+    moments m = {.keep_last = true};
+    run.n_trajectories = 40;
+    run.times = times;
+    run.n_times = 1;
+    OK(run_plan(model, "cpu", &plan, &run, &m, &err));
+    int found[3] = {0};
+    for (int64_t i = 0; i < run.n_trajectories; ++i) {
+        const int64_t *x = m.last + i * m.n_counts;
+        int64_t sum = 0;
+        for (int k = 1; k <= PLACES; ++k) {
+            sum += x[k];
+        }
+        assert_in_range(x[1 + 5], 0, 2);
+        assert_int_equal((MOLECULES - sum) % 3, 0);
+        assert_true(sum < MOLECULES / 2);
+        ++found[x[1 + 5]];
+    }
+    assert_true(found[0] > 0 && found[1] > 0 && found[2] > 0);
+    moments_free(&m);
+    saltus_model_destroy(model);
+}
+
 /* ---- bits ---- */
 
 static const double fine[] = {0.0, 0.01, 0.5, 0.77, 1.0};
@@ -358,11 +397,13 @@ static void devices_and_layouts_change_no_bit(void **state)
     if (!has_gpu) {
         print_message("SKIP of layouts of a GPU: %s\n", err.message);
     }
-    for (int i = 0; i < 3; ++i) {
+    for (int i = 0; i < 4; ++i) {
         saltus_model *m = i == 0   ? bits_motifs(60, 6, 20, 2)
                           : i == 1 ? mixed_network(false)
-                                   : hopping(true);
-        const int64_t n = plays_warps() ? 2 : 6;
+                          : i == 2 ? hopping(true)
+                                   : hopping_with(true, "lacking reactants: idle\n",
+                                                  "  r: {equation: 3 X5 -> X0, law: 100*X5}\n");
+        const int64_t n = plays_warps() ? 2 : 20; /* so that a core has two in turn */
         const uint64_t hash = bits_hash(m, "cpu:generic", "scalar", 1, 3, n, fine, 5);
         for (int k = 0; k < N_BITS_DEVICES; ++k) {
             if (bits_has(bits_devices[k])) {
@@ -430,6 +471,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(reactions_have_their_shares),
         cmocka_unit_test(further_bits_are_drawn_where_needed),
         cmocka_unit_test(hops_are_binomial),
+        cmocka_unit_test(reactions_that_lack_reactants_idle),
         cmocka_unit_test(devices_and_layouts_change_no_bit),
         cmocka_unit_test(other_layouts_are_refused),
         cmocka_unit_test(sample_times_change_no_bit),
