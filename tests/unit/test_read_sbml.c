@@ -109,10 +109,6 @@ static void what_is_no_sbml_is_refused(void **state)
                   SALTUS_E_MODEL, "must contain a <model> element", NULL);
     check_refused("<?xml version=\"1.0\"?>\n<!DOCTYPE a [<!ENTITY b \"c\">]>\n<a>&b;</a>",
                   SALTUS_E_SYNTAX, "model.xml:2: SBML has no document type declarations", NULL);
-    check_refused("<?xml version=\"1.0\" encoding=\"UTF-8\"?><sbml "
-                  "xmlns=\"http://www.sbml.org/sbml/level1\" level=\"1\" version=\"2\"><model "
-                  "name=\"m\"/></sbml>",
-                  SALTUS_E_UNSUPPORTED, "SBML Level 1 is not supported", "Level 2 or 3");
     check_refused("<?xml version=\"1.0\" encoding=\"UTF-7\"?><sbml/>", SALTUS_E_UNSUPPORTED,
                   "model.xml:1: the encoding 'UTF-7' is not supported", NULL);
     check_refused("<sbml xmlns=\"http://www.sbml.org/sbml/level3/version4\" level='2' "

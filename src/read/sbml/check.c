@@ -7,7 +7,12 @@
 
 /* libsbml and the expressions made from its trees recurse once per level, and libsbml turns a sum
  * of n terms into a tree of depth n. These bounds leave most of a stack of 8 MiB free. */
-enum { MAX_XML_DEPTH = 1000, MAX_MATH_ELEMENTS = 50000, MAX_NAME_SPACES = 1000 };
+enum {
+    MAX_XML_DEPTH = 1000,
+    MAX_MATH_ELEMENTS = 50000,
+    MAX_FORMULA = 50000, /* characters, of level 1 */
+    MAX_NAME_SPACES = 1000
+};
 
 /* A part of the text. */
 typedef struct piece {
@@ -366,6 +371,20 @@ static void rename_distribution(const scanner *s)
     }
 }
 
+/* Level 1 has formulas in attributes. */
+static saltus_status check_formula(sbml_reader *r, const scanner *s)
+{
+    const char *p = s->p + name_at(s->p, s->end).size;
+    piece name, value;
+    while (next_attribute(&p, s->end, &name, &value)) {
+        if (is(name, "formula") && value.size > MAX_FORMULA) {
+            return sbml_fail(r, SALTUS_E_UNSUPPORTED, s->line,
+                             "a formula has more than %d characters", MAX_FORMULA);
+        }
+    }
+    return SALTUS_OK;
+}
+
 /* Drafts of the package had elements in place of functions. */
 static saltus_status check_distribution(sbml_reader *r, const scanner *s)
 {
@@ -386,6 +405,7 @@ static saltus_status open_element(sbml_reader *r, scanner *s)
     }
     ++s->depth;
     SALTUS_TRY(bind_spaces(r, s));
+    SALTUS_TRY(check_formula(r, s));
     SALTUS_TRY(check_distribution(r, s));
     skip_element(r, s);
     if (!s->skipped) {
@@ -626,17 +646,40 @@ static saltus_status check_packages(sbml_reader *r)
     return status;
 }
 
+/* What libsbml cannot parse of a formula of level 1 it passes over in silence. */
+static saltus_status check_parsed(sbml_reader *r, const void *element, const char *formula,
+                                  const ASTNode_t *math)
+{
+    return math ? SALTUS_OK
+                : sbml_fail(r, SALTUS_E_SYNTAX, sbml_line(element),
+                            "the formula '%.200s' is not one of SBML Level 1", formula);
+}
+
+static saltus_status check_formulas(sbml_reader *r)
+{
+    saltus_status status = SALTUS_OK;
+    for (unsigned i = 0; i < Model_getNumReactions(r->sbml); ++i) {
+        KineticLaw_t *law = Reaction_getKineticLaw(Model_getReaction(r->sbml, i));
+        if (law) {
+            SALTUS_TRY(check_parsed(r, law, KineticLaw_getFormula(law), KineticLaw_getMath(law)));
+        }
+    }
+    for (unsigned i = 0; i < Model_getNumRules(r->sbml); ++i) {
+        Rule_t *rule = Model_getRule(r->sbml, i);
+        SALTUS_TRY(check_parsed(r, rule, Rule_getFormula(rule), Rule_getMath(rule)));
+    }
+done:
+    return status;
+}
+
 saltus_status sbml_check_document(sbml_reader *r)
 {
     saltus_status status = SALTUS_OK;
-    if (r->level == 1) {
-        status = sbml_fail(r, SALTUS_E_UNSUPPORTED, sbml_line(r->document),
-                           "SBML Level 1 is not supported");
-        saltus_error_hint(r->err, "convert the model to SBML Level 2 or 3");
-        goto done;
-    }
     SALTUS_TRY(check_packages(r));
     SALTUS_TRY(check_errors(r));
+    if (r->level == 1) {
+        SALTUS_TRY(check_formulas(r));
+    }
 done:
     return status;
 }

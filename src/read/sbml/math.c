@@ -394,6 +394,14 @@ static saltus_status convert_call(sbml_converter *c, const sbml_scope *in, const
                : sbml_convert_call(c, in, node, depth, out);
 }
 
+/* Level 1 has no constants: where a name such as Pi is defined, libsbml takes it for one. */
+static bool is_name(const sbml_converter *c, const sbml_scope *in, const ASTNode_t *node)
+{
+    const char *name = ASTNode_getName(node);
+    return ASTNode_getType(node) == AST_NAME || (c->r->level == 1 && ASTNode_isConstant(node) &&
+                                                 name && sbml_is_defined(c->r, in->reaction, name));
+}
+
 static saltus_status convert_operation(sbml_converter *c, const sbml_scope *in,
                                        const ASTNode_t *node, int depth, const saltus_expr **out)
 {
@@ -445,16 +453,20 @@ saltus_status sbml_convert_node(sbml_converter *c, const sbml_scope *in, const A
                            "is too large: more than %d operations, or all formulas more than %d",
                            MAX_NODES, MAX_ALL_NODES);
     }
+    if (is_name(c, in, node)) {
+        return sbml_convert_name(c, in, node, depth, out);
+    }
     if (number(c->r->model, node, &value)) {
+        if (c->r->level == 1 && !isfinite(value)) { /* perhaps it is a name: "inf" */
+            return sbml_refuse(c, SALTUS_E_UNSUPPORTED,
+                               "has a number that is not finite, which Level 1 does not know");
+        }
         *out = saltus_expr_const(&c->r->model->arena, value);
         return sbml_made(c, *out);
     }
     if (ASTNode_getType(node) == AST_NAME_TIME) {
         *out = saltus_expr_time(&c->r->model->arena);
         return sbml_made(c, *out);
-    }
-    if (ASTNode_getType(node) == AST_NAME) {
-        return sbml_convert_name(c, in, node, depth, out);
     }
     return convert_operation(c, in, node, depth, out);
 }

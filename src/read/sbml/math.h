@@ -29,6 +29,8 @@ SALTUS_MUST_CHECK saltus_status sbml_convert_node(sbml_converter *c, const sbml_
 SALTUS_MUST_CHECK saltus_status sbml_convert_name(sbml_converter *c, const sbml_scope *in,
                                                   const ASTNode_t *node, int depth,
                                                   const saltus_expr **out);
+/** Whether a name stands for something, in the law of a reaction also for a local parameter. */
+bool sbml_is_defined(const sbml_reader *r, int reaction, const char *name);
 /** The same for a call of a function definition. */
 SALTUS_MUST_CHECK saltus_status sbml_convert_call(sbml_converter *c, const sbml_scope *in,
                                                   const ASTNode_t *node, int depth,

@@ -160,6 +160,11 @@ static int find_local(const sbml_reader *r, int reaction, const char *name)
     return -1;
 }
 
+bool sbml_is_defined(const sbml_reader *r, int reaction, const char *name)
+{
+    return find_local(r, reaction, name) >= 0 || sbml_find(r, name);
+}
+
 static saltus_status not_defined(const sbml_converter *c, const char *name)
 {
     const saltus_status status =

@@ -48,7 +48,7 @@ saltus_status sbml_add_variable(sbml_reader *r, saltus_kind kind, const char *id
     r->info = grown;
     r->info[model->n_variables] = (sbml_info){.molecules = 1.0, .factor = 1.0};
     SALTUS_TRY(saltus_model_add_variable(model, kind, id, (int)sbml_line(element), index, err));
-    if (SBase_isSetName(element)) {
+    if (r->level > 1 && SBase_isSetName(element)) { /* level 1 calls ids names */
         const char *name = SBase_getName(element);
         model->variables[*index].label = saltus_arena_strndup(&model->arena, name, strlen(name));
         SALTUS_NEED(model->variables[*index].label);
@@ -73,18 +73,24 @@ done:
  * Compartments, species, parameters
  */
 
+/* Level 1 has no word for what nothing may change: it is what no rule determines. */
+static bool is_constant(const sbml_reader *r, const char *id, bool said)
+{
+    return r->level == 1 ? !Model_getRuleByVar(r->sbml, id) : said;
+}
+
 static saltus_status read_compartment(sbml_reader *r, Compartment_t *compartment)
 {
     saltus_status status = SALTUS_OK;
     saltus_error *err = r->err;
     const char *id = Compartment_getId(compartment);
-    const bool is_size_set = Compartment_isSetSize(compartment);
+    const bool is_size_set = r->level == 1 || Compartment_isSetSize(compartment); /* or 1 there */
     double dimensions = 3.0;
     int i = -1;
 
     SALTUS_TRY(define_variable(r, SALTUS_KIND_COMPARTMENT, id, "compartment",
                                (const SBase_t *)compartment, &i));
-    if (r->level == 2 || Compartment_isSetSpatialDimensions(compartment)) {
+    if (r->level < 3 || Compartment_isSetSpatialDimensions(compartment)) {
         dimensions = Compartment_getSpatialDimensionsAsDouble(compartment);
     }
     /* others than these have a size without a unit */
@@ -93,7 +99,7 @@ static saltus_status read_compartment(sbml_reader *r, Compartment_t *compartment
     r->info[i].size_assumed = !is_size_set;
     saltus_variable *v = &r->model->variables[i];
     v->is_point = dimensions == 0.0;
-    v->constant = Compartment_getConstant(compartment);
+    v->constant = is_constant(r, id, Compartment_getConstant(compartment));
     v->dimensions = is_known ? (int)dimensions : 0;
     v->size_unit = sbml_size_unit(r, compartment, v->dimensions);
     v->initial =
@@ -142,10 +148,11 @@ static saltus_status read_parameter(sbml_reader *r, Parameter_t *parameter)
 {
     saltus_status status = SALTUS_OK;
     saltus_error *err = r->err;
+    const char *id = Parameter_getId(parameter);
     int i = -1;
-    SALTUS_TRY(define_variable(r, SALTUS_KIND_PARAMETER, Parameter_getId(parameter), "parameter",
-                               (const SBase_t *)parameter, &i));
-    r->model->variables[i].constant = Parameter_getConstant(parameter);
+    SALTUS_TRY(
+        define_variable(r, SALTUS_KIND_PARAMETER, id, "parameter", (const SBase_t *)parameter, &i));
+    r->model->variables[i].constant = is_constant(r, id, Parameter_getConstant(parameter));
     if (Parameter_isSetValue(parameter)) {
         r->model->variables[i].initial =
             saltus_expr_const(&r->model->arena, Parameter_getValue(parameter));

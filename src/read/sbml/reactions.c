@@ -42,7 +42,7 @@ static saltus_status declare_locals(sbml_reader *r, const char *id, KineticLaw_t
                                     sbml_locals *locals)
 {
     saltus_status status = SALTUS_OK;
-    const bool old = r->level == 2;
+    const bool old = r->level < 3;
     const unsigned n =
         old ? KineticLaw_getNumParameters(law) : KineticLaw_getNumLocalParameters(law);
     locals->first = (int)r->model->n_variables;
@@ -236,7 +236,8 @@ static saltus_status stoichiometry(sbml_reader *r, const sbml_place *place,
     }
     if (!math) {
         const double value = SpeciesReference_getStoichiometry(reference);
-        *n = isnan(value) ? 1.0 : value; /* level 3: not given */
+        *n = isnan(value) ? 1.0 /* level 3: not given */
+                          : value / SpeciesReference_getDenominator(reference);
         goto done;
     }
     at.role = "stoichiometry";

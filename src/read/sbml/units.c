@@ -152,7 +152,7 @@ saltus_status sbml_extent_unit(sbml_reader *r, Reaction_t *reaction, double *fir
     const char *unit = model_substance(r);
     if (r->level > 2 && Model_isSetExtentUnits(r->sbml)) {
         unit = Model_getExtentUnits(r->sbml);
-    } else if (r->level == 2 && law && KineticLaw_isSetSubstanceUnits(law)) {
+    } else if (r->level < 3 && law && KineticLaw_isSetSubstanceUnits(law)) {
         unit = KineticLaw_getSubstanceUnits(law);
     }
     *firings = 0.0;
@@ -205,9 +205,9 @@ static double unit_in(const sbml_reader *r, const char *id, const char *name, do
                       UnitKind_t base, double power)
 {
     double own = 0.0;
-    id = id && *id ? id : r->level == 2 ? name : NULL;
+    id = id && *id ? id : r->level < 3 ? name : NULL;
     UnitDefinition_t *definition = id ? Model_getUnitDefinitionById(r->sbml, id) : NULL;
-    if (!id || (!definition && r->level == 2 && strcmp(id, name) == 0)) {
+    if (!id || (!definition && r->level < 3 && strcmp(id, name) == 0)) {
         return usual;
     }
     const double value = definition ? definition_in(definition, base, &own)
