@@ -522,6 +522,15 @@ SALTUS_API int saltus_model_n_warnings(const saltus_model *model);
  * @return valid until the model is changed; "" when i is out of its range
  */
 SALTUS_API const char *saltus_model_warning(const saltus_model *model, int i);
+/**
+ * Tell whether one of these sentences is about what was done so that molecules are whole, such as
+ * an amount that was rounded: it does not concern method ode, which has real amounts.
+ *
+ * @param model may be NULL
+ * @param i     0 <= i < saltus_model_n_warnings
+ * @return 1 or 0; 0 when i is out of its range
+ */
+SALTUS_API int saltus_model_warning_is_of_whole(const saltus_model *model, int i);
 
 /**
  * Print a model for people: species, reactions, kinds of rate law, rules, events.

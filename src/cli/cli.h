@@ -127,10 +127,12 @@ saltus_status saltus_cli_read_model(const char *path, const saltus_read_options 
 /** Read a model and change what is to be changed, if it is given. NULL: the error is recorded. */
 saltus_model *saltus_cli_read(const char *path, const saltus_cli_changes *changes,
                               saltus_error *err);
-/** Read, change and freeze a model; its warnings go to stderr unless quiet. NULL: the error is
- * recorded. */
+/** The warnings of a model to stderr, as far as they concern a method; NULL: any. */
+void saltus_cli_say_warnings(const saltus_model *model, const char *method);
+/** Read, change and freeze a model; its warnings that concern the method go to stderr unless quiet.
+ * NULL: the error is recorded. */
 saltus_model *saltus_cli_load(const char *path, const saltus_cli_changes *changes, saltus_law law,
-                              bool quiet, saltus_error *err);
+                              const char *method, bool quiet, saltus_error *err);
 /** "literal" or "combinatorial"; anything else is complained of: EINVAL. */
 error_t saltus_cli_take_law(const char *text, saltus_law *law);
 /** "draw" or "refuse"; it becomes a part of the law. */

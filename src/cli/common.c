@@ -408,16 +408,26 @@ saltus_model *saltus_cli_read(const char *path, const saltus_cli_changes *change
     return model;
 }
 
+void saltus_cli_say_warnings(const saltus_model *model, const char *method)
+{
+    const bool is_whole = !method || strcmp(method, "ode") != 0;
+    for (int i = 0; i < saltus_model_n_warnings(model); ++i) {
+        if (is_whole || !saltus_model_warning_is_of_whole(model, i)) {
+            saltus_cli_say("saltus: warning: ", saltus_model_warning(model, i));
+        }
+    }
+}
+
 saltus_model *saltus_cli_load(const char *path, const saltus_cli_changes *changes, saltus_law law,
-                              bool quiet, saltus_error *err)
+                              const char *method, bool quiet, saltus_error *err)
 {
     saltus_model *model = saltus_cli_read(path, changes, err);
     if (!model) {
         return NULL;
     }
     const saltus_status status = saltus_model_freeze(model, law, err);
-    for (int i = 0; i < saltus_model_n_warnings(model) && !quiet; ++i) {
-        saltus_cli_say("saltus: warning: ", saltus_model_warning(model, i));
+    if (!quiet) {
+        saltus_cli_say_warnings(model, method);
     }
     if (status != SALTUS_OK) {
         saltus_model_destroy(model);

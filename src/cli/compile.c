@@ -157,7 +157,7 @@ static int build(const arguments *a)
         return saltus_cli_usage("%s is needed: saltus compile MODEL --arch sm_90",
                                 a->model ? "--arch" : "a model file");
     }
-    saltus_model *model = saltus_cli_load(a->model, &a->changes, a->law, false, &err);
+    saltus_model *model = saltus_cli_load(a->model, &a->changes, a->law, a->method, false, &err);
     saltus_status status = model ? SALTUS_OK : err.code;
     wanted.columns = a->species;
     wanted.method = a->method ? a->method : wanted.method;

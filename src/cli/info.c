@@ -53,7 +53,7 @@ static int show(const arguments *a)
     if (!a->model) {
         return saltus_cli_usage("a model file is needed: saltus info MODEL");
     }
-    saltus_model *model = saltus_cli_load(a->model, &a->changes, a->law, false, &err);
+    saltus_model *model = saltus_cli_load(a->model, &a->changes, a->law, NULL, false, &err);
     saltus_status status = model ? SALTUS_OK : err.code;
     if (model) {
         status = a->as_yaml ? saltus_model_write_yaml(model, stdout, &err)

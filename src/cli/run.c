@@ -190,7 +190,7 @@ static saltus_status make_plan(session *s, saltus_cli_run_arguments *a, saltus_r
                                saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    s->model = saltus_cli_load(a->model, &a->changes, a->law, a->quiet, err);
+    s->model = saltus_cli_load(a->model, &a->changes, a->law, a->method, a->quiet, err);
     if (!s->model) {
         return err->code;
     }

@@ -155,8 +155,8 @@ static saltus_status plan_first(session *s, saltus_model **model, saltus_backend
         saltus_cli_choose_method(s->of.a, *model, &s->options.plan, &s->choice);
         status = saltus_backend_open(s->options.device, backend, err);
     }
-    for (int i = 0; i < saltus_model_n_warnings(*model) && !s->of.a->quiet; ++i) {
-        saltus_cli_say("saltus: warning: ", saltus_model_warning(*model, i));
+    if (!s->of.a->quiet) {
+        saltus_cli_say_warnings(*model, s->of.a->method);
     }
     if (status == SALTUS_OK) {
         status = saltus_plan_create(*model, *backend, &s->options.plan, plan, err);

@@ -566,6 +566,14 @@ static void settings_are_followed(void **state)
     assert_int_equal(o.code, 0);
     assert_non_null(strstr(o.err, "saltus: warning: "));
     assert_non_null(strstr(o.err, "rounded to 2"));
+    o = saltus("run set.yaml --until 1 --points 1 --set A=2.5 --method ode --overwrite -o out.h5 "
+               "--species A");
+    assert_int_equal(o.code, 0);
+    assert_null(strstr(o.err, "warning")); /* there it is 2.5 */
+    o = saltus("sweep set.yaml --until 1 --points 1 --vary A=list:2.5 --method ode --species A "
+               "--overwrite -o out.h5");
+    assert_int_equal(o.code, 0);
+    assert_null(strstr(o.err, "warning"));
 }
 
 /* Neither their number nor the length of the line is limited; the file has the whole line. */

@@ -119,7 +119,7 @@ static void try_changes(char **words, int n)
             abort();
         }
     }
-    saltus_model *m = saltus_cli_load(fixed.path, &changes, SALTUS_LAW_LITERAL, true, &err);
+    saltus_model *m = saltus_cli_load(fixed.path, &changes, SALTUS_LAW_LITERAL, NULL, true, &err);
     if (!m && !err.message[0]) {
         abort();
     }

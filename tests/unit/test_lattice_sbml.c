@@ -371,7 +371,7 @@ static void laws_without_sizes_are_told(void **state)
         "0}}\n");
     assert_true(m->network->lattice->rate[0] == 1.0 && m->network->lattice->rate[1] == 3.0);
     assert_int_equal(m->n_warnings, 1);
-    assert_string_equal(m->warnings[0], FILE_NAME
+    assert_string_equal(m->warnings[0].text, FILE_NAME
                         ":10: reaction 'two': its rate law does not use the size of a compartment; "
                         "it is taken as the rate in one site");
     saltus_model_destroy(m);

@@ -81,8 +81,8 @@ static double start_count(evaluation *v, const saltus_variable *var, double valu
         return 0.0;
     }
     if (!is_drawn && fabs(whole - value) > 1e-9 * whole) { /* 0.1 * 30 is no reason to speak */
-        saltus_model_warn(m, "%sspecies '%s': initial amount %.10g is rounded to %.0f",
-                          saltus_place(m, var->line, place), var->id, value, whole);
+        saltus_model_warn_of_whole(m, "%sspecies '%s': initial amount %.10g is rounded to %.0f",
+                                   saltus_place(m, var->line, place), var->id, value, whole);
         v->is_rough |= fabs(whole - value) > 0.1 * value;
     }
     return whole;
@@ -288,9 +288,9 @@ static void warn_of_few(const evaluation *v)
     saltus_model *m = v->f->model;
     if (!m->space && v->largest > 0.0 && v->largest < 1000.0 &&
         saltus_suggest_mole(v->f, v->largest_variable, v->largest, option, sizeof option)) {
-        saltus_model_warn(m,
-                          "%samounts are few molecules: %s makes about 1000 of the largest amount",
-                          saltus_place(m, 0, place), option);
+        saltus_model_warn_of_whole(
+            m, "%samounts are few molecules: %s makes about 1000 of the largest amount",
+            saltus_place(m, 0, place), option);
     }
 }
 

@@ -181,10 +181,11 @@ saltus_status saltus_find_ways(saltus_freezer *f, const saltus_reaction *r, bool
     }
     if (times <= MOST_TIMES) {
         found[(*n)++] = (saltus_way){.u = 1.0, .share = 1.0 / times, .times = times};
-        saltus_model_warn(f->model,
-                          "%sreaction '%s': its stoichiometries are taken %d times and its rate "
-                          "divided by as much, so that molecules are whole",
-                          saltus_place(f->model, r->line, place), r->id, times);
+        saltus_model_warn_of_whole(
+            f->model,
+            "%sreaction '%s': its stoichiometries are taken %d times and its rate "
+            "divided by as much, so that molecules are whole",
+            saltus_place(f->model, r->line, place), r->id, times);
         goto done;
     }
     if (!(f->law_mode & SALTUS_STOICHIOMETRY_DRAW || f->model->draws_stoichiometry)) {

@@ -37,7 +37,7 @@ void saltus_model_destroy(saltus_model *model)
     saltus_network_destroy(model->network);
     saltus_space_destroy(model->space);
     for (size_t i = 0; i < model->n_warnings; ++i) {
-        saltus_free(model->warnings[i]);
+        saltus_free(model->warnings[i].text);
     }
     saltus_free(model->warnings);
     saltus_free(model->variables);
@@ -57,7 +57,7 @@ void saltus_model_thaw(saltus_model *model)
         saltus_network_destroy(model->network);
         model->network = NULL;
         while (model->n_warnings > model->n_read_warnings) {
-            saltus_free(model->warnings[--model->n_warnings]);
+            saltus_free(model->warnings[--model->n_warnings].text);
         }
     }
 }
@@ -89,28 +89,47 @@ int saltus_model_n_warnings(const saltus_model *model)
 
 const char *saltus_model_warning(const saltus_model *model, int i)
 {
-    return i >= 0 && i < saltus_model_n_warnings(model) ? model->warnings[i] : "";
+    return i >= 0 && i < saltus_model_n_warnings(model) ? model->warnings[i].text : "";
 }
 
-void saltus_model_warn(saltus_model *model, const char *format, ...)
+int saltus_model_warning_is_of_whole(const saltus_model *model, int i)
+{
+    return i >= 0 && i < saltus_model_n_warnings(model) && model->warnings[i].of_whole;
+}
+
+__attribute__((format(printf, 3, 0))) static void warn(saltus_model *model, bool of_whole,
+                                                       const char *format, va_list args)
 {
     char text[600];
-    va_list args;
-    va_start(args, format);
     (void)vsnprintf(text, sizeof text, format, args);
-    va_end(args);
     for (char *c = text; *c; ++c) { /* names in model files may hold anything */
         *c = (unsigned char)*c < ' ' ? ' ' : *c;
     }
-    char **grown = saltus_grow(model->warnings, model->n_warnings, &model->warnings_capacity,
-                               sizeof *model->warnings);
+    saltus_warning *grown = saltus_grow(model->warnings, model->n_warnings,
+                                        &model->warnings_capacity, sizeof *model->warnings);
     if (grown) {
         model->warnings = grown;
         char *copy = saltus_strdup(text);
         if (copy) {
-            model->warnings[model->n_warnings++] = copy;
+            model->warnings[model->n_warnings++] = (saltus_warning){copy, of_whole};
         }
     }
+}
+
+void saltus_model_warn(saltus_model *model, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    warn(model, false, format, args);
+    va_end(args);
+}
+
+void saltus_model_warn_of_whole(saltus_model *model, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    warn(model, true, format, args);
+    va_end(args);
 }
 
 int saltus_model_find(const saltus_model *model, const char *id)

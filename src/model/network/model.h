@@ -95,6 +95,11 @@ typedef struct saltus_event {
     int line;
 } saltus_event;
 
+typedef struct saltus_warning {
+    char *text;
+    bool of_whole; /**< about molecules that are whole, which method ode does not have */
+} saltus_warning;
+
 /** With more reactions than these, what a reaction changes is listed by species, unless a law
  * drifts with time. The layouts of a GPU that pack tables take fewer (kernel/ssa/packed.h). */
 enum { SALTUS_MOST_LISTS = 1 << 15 };
@@ -122,7 +127,7 @@ struct saltus_model {
     const char *time_label;     /**< name of the unit of time for people; NULL: none is known */
     double time_unit;           /**< of rates, in s; 0: no file says, or it is no unit of time */
     struct saltus_space *space; /**< its lattice; NULL: well mixed */
-    char **warnings;
+    saltus_warning *warnings;
     size_t n_warnings, warnings_capacity;
     saltus_map names;               /**< id -> index into variables */
     saltus_map reaction_names;      /**< id -> index into reactions */
@@ -166,6 +171,10 @@ SALTUS_MUST_CHECK saltus_status saltus_expr_is_constant_rate(const saltus_model 
 /** Keep a warning: one sentence that names the thing. Losing one to lack of memory is ignored. */
 __attribute__((format(printf, 2, 3))) void saltus_model_warn(saltus_model *model,
                                                              const char *format, ...);
+
+/** The same of what was done so that molecules are whole. */
+__attribute__((format(printf, 2, 3))) void saltus_model_warn_of_whole(saltus_model *model,
+                                                                      const char *format, ...);
 
 /** The variable name nearest to `name` by edit distance, or NULL: for hints. */
 const char *saltus_model_nearest(const saltus_model *model, const char *name);
