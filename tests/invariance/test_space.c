@@ -93,6 +93,19 @@ static const space_case cases[] = {
      "sites]}}}\n"
      "  diffusion: {A: 2 m2/s, B: 1 m2/s, C: 3 m2/s}\n  reactions: {make: gene}\n",
      0.05, 2000},
+    {"tables of the time and of counts, in laws, rules and a rate rule",
+     "species: {A: 200, B: 0, C: 30}\nparameters: {dose: {observable: false}, gain: 0.4}\n"
+     "rules: {dose: \"spline(time, 0, 1, 0.7, 3, 1.1, 0, inf, 2)\"}\n"
+     "rate rules: {gain: \"0.1*dose - held(time, 0, 0, 0.3, 1, 0.4, 0, inf, 0)\"}\n"
+     "reactions:\n  turn: A -> B @ A*dose*gain\n"
+     "  back: \"B -> A @ B*linear(time, 0, 2, 3, 0.5, inf, 0.5)\"\n"
+     "  make: \"0 -> C @ held(time, 0, 0, 0.2, 0.3, 2, 0, inf, 0)\"\n"
+     "  pair: \"2 B -> A + B @ linear(B, 0, 0, 2, 1, 5, 8, inf, 9)\"\n"
+     "lattice:\n  size: [6, 5, 7]\n  spacing: 1 m\n  step: 0.05 s\n  faces: periodic\n"
+     "  sites: {rest: , gene: {box: {from: [1 sites, 1 sites, 1 sites], to: [3 sites, 3 sites, 4 "
+     "sites]}}}\n"
+     "  diffusion: {A: 2 m2/s, B: 1 m2/s, C: 3 m2/s}\n  reactions: {make: gene}\n",
+     0.05, 2000},
 };
 enum { GROWS = 3, LARGE = 7, PLACED = 11 };
 

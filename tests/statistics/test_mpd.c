@@ -303,6 +303,39 @@ static void laws_of_time_are_those_of_middles(void **state)
     saltus_model_destroy(m);
 }
 
+/* So do tables, also such as laws find through a rule, or with a rate rule, of which the steps that
+ * integrate it pass over no entry. */
+static void tables_are_those_of_middles(void **state)
+{
+    static const char text[] =
+        "species: {A: 2000, B: 500, C: 0}\n"
+        "parameters: {s: 0, dose: {observable: false}}\n"
+        "rules: {dose: \"linear(time, 0, 0.2, 1, 2.2, inf, 0)\"}\n"
+        "rate rules: {s: \"held(time, 0, 0, 1.02, 90, 1.03, 0, inf, 0)\"}\nreactions:\n"
+        "  a: A -> 0 @ A*dose\n  b: \"B -> 0 @ B*held(time, 0, 0.3, 1.2, 1, inf, 0)\"\n"
+        "  c: 0 -> C @ s\n"
+        "lattice: {size: [5, 6, 7], spacing: 1 m, step: 0.1 s, faces: periodic, "
+        "diffusion: {A: 1 m2/s, B: 1 m2/s, C: 2 m2/s}}\n";
+    const double until = 2.0, step = 0.1;
+    double of_a = 0.0, of_b = 0.0, of_c = 0.0;
+    enum { RUNS = 200, SITES = 5 * 6 * 7 };
+    saltus_model *m = parse_frozen(text);
+    moments sums = run(m, 2, &until, 1, RUNS);
+    (void)state;
+    for (int k = 0; k < 20; ++k) {
+        const double t = (k + 0.5) * step;
+        of_a += fmin(0.2 + 2.0 * t, 2.2) * step;
+        of_b += (t < 1.2 ? 0.3 : 1.0) * step;
+        of_c += (t < 1.02 ? 0.0 : 0.9) * step * SITES;
+    }
+    const double a = exp(-of_a), b = exp(-of_b);
+    check_mean(sums.sum[0], RUNS, 2000.0 * a, 2000.0 * a * (1.0 - a), "A");
+    check_mean(sums.sum[1], RUNS, 500.0 * b, 500.0 * b * (1.0 - b), "B");
+    check_mean(sums.sum[2], RUNS, of_c, of_c, "C");
+    moments_free(&sums);
+    saltus_model_destroy(m);
+}
+
 /* Parameters with rate rules have the values of their equations at the middles, also where these
  * follow each other, the time, and a rule that bends. */
 static void rate_rules_are_those_of_middles(void **state)
@@ -403,6 +436,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(laws_of_time_are_those_of_middles),
+        cmocka_unit_test(tables_are_those_of_middles),
         cmocka_unit_test(rate_rules_are_those_of_middles),
         cmocka_unit_test(rate_rules_follow_the_model_alone),
         cmocka_unit_test(shorter_steps_follow_the_law),

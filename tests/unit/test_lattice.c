@@ -943,12 +943,6 @@ static void mistakes_are_refused_with_their_line(void **state)
 static void what_is_set_may_not_fit(void **state)
 {
     (void)state;
-    check_not_frozen(
-        "species: {A: 1}\nreactions:\n  r: A -> 0 @ A*linear(A, 0, 1, 9, 2)\n"
-        "lattice: {size: [4, 4, 4], spacing: 1 um, step: 0.01 s, diffusion: {A: 0}}\n",
-        SALTUS_E_UNSUPPORTED,
-        "model 'model' has a lattice, and a table (held, linear, spline), which is possible in "
-        "well-mixed models alone");
     check_not_frozen("species: {A: 1e16}\n"
                      "lattice:\n"
                      "  {size: [2, 2, 2], spacing: 1e-8 m, step: 1, diffusion: {A: 0}}\n",

@@ -507,13 +507,6 @@ static saltus_status freeze(void *user, saltus_error *err)
     SALTUS_TRY(saltus_fill_moving(&f, err));
     SALTUS_TRY(saltus_fill_kinks(&f, err));
     f.net->tables.has_tables = f.has_tables;
-    if (model->space && f.has_tables) {
-        SALTUS_FAIL(
-            SALTUS_E_UNSUPPORTED,
-            "model '%s' has a lattice, and a table (held, linear, spline), which is possible in "
-            "well-mixed models alone",
-            model->name);
-    }
     saltus_place_rows(&f);
     saltus_place_intervals(&f);
     SALTUS_TRY(settle_arrays(&f, err));

@@ -145,7 +145,7 @@ saltus_status saltus_fill_kinks(saltus_freezer *f, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     kink_search s = {.f = f, .err = err};
-    if (f->model->space) {
+    if (f->model->space && f->net->tables.n_rates == 0) { /* nothing is integrated */
         return SALTUS_OK;
     }
     s.is_read = saltus_calloc(f->model->n_variables + 1, sizeof *s.is_read);

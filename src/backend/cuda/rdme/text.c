@@ -84,6 +84,7 @@ static void put_sizes(FILE *out, const saltus_mpd_tables *s, int bits, int n_sla
     const saltus_mpd *m = &s->m;
     const saltus_tables *t = s->of;
     const int block = bits > 0 ? SALTUS_MPD_SITES_BLOCK : SALTUS_MPD_MANY_BLOCK;
+    fputs(t->has_tables ? "#define SALTUS_TABLES 1\n" : "", out);
     if (bits > 0) {
         fprintf(out,
                 "#define SALTUS_MPD_BITS %d\n#define SALTUS_MPD_FIELDS %d\n"
