@@ -82,6 +82,19 @@ static void sort_by_size(const saltus_tables *n, int32_t *by_size)
     }
 }
 
+/* Whether a reaction consumes a species that some law, perhaps its own, does not keep from going
+ * below 0. What takes a while fails in place of doing nothing. */
+static bool may_lack(const saltus_tables *n, int reaction)
+{
+    bool may = false;
+    for (int c = n->change_row[reaction]; c < n->change_row[reaction + 1] && n->idles; ++c) {
+        for (int u = 0; u < n->n_unsafe; ++u) {
+            may |= n->change_amount[c] < 0 && n->unsafe[u] == n->change_species[c];
+        }
+    }
+    return may && !(n->n_delayed > 0 && n->delayed_of[reaction] >= 0);
+}
+
 #define ARRAY(name, size)                                     \
     h->name = saltus_calloc((size_t)(size), sizeof *h->name); \
     SALTUS_NEED(h->name);
@@ -93,15 +106,17 @@ saltus_status saltus_hybrid_create(const saltus_tables *t, double least, saltus_
     const size_t r = (size_t)t->n_reactions, s = (size_t)t->n_species, m = s + (size_t)t->n_rates;
     reads w = {.n = t};
     int32_t *row = saltus_calloc(r + 1, sizeof *row), *by_size = saltus_calloc(r, sizeof *by_size);
+    int32_t *lacking = saltus_calloc(r, sizeof *lacking);
     uint8_t *drifts = saltus_calloc(r, 1), *is_event = saltus_calloc(r, 1);
     saltus_hybrid *h = saltus_calloc(1, sizeof *h);
     w.seen = saltus_calloc((size_t)t->n_rows, sizeof *w.seen);
-    SALTUS_NEED(row && by_size && drifts && is_event && h && w.seen);
+    SALTUS_NEED(row && by_size && lacking && drifts && is_event && h && w.seen);
     h->least = least;
     h->has_factors = t->n_rates == 0;
     ARRAY(flows, r)
     ARRAY(deviation, m)
     ARRAY(kind, r)
+    ARRAY(lacks, r)
     ARRAY(flowing, r)
     ARRAY(moving, r)
     ARRAY(real, s)
@@ -122,6 +137,9 @@ saltus_status saltus_hybrid_create(const saltus_tables *t, double least, saltus_
         drifts[i] = w.drifts;
         is_event[i] = t->n_delayed > 0 && t->delayed_of[i] >= 0;
         h->has_factors &= t->law_program[i] < 0;
+        if (may_lack(t, i)) {
+            lacking[h->n_may_lack++] = i;
+        }
     }
     if (w.failed) {
         SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
@@ -130,17 +148,19 @@ saltus_status saltus_hybrid_create(const saltus_tables *t, double least, saltus_
     h->read_row = row;
     h->read = w.list;
     h->by_size = by_size;
+    h->may_lack = lacking;
     h->drifts = drifts;
     h->is_event = is_event;
     *out = h;
     h = NULL;
-    row = by_size = w.list = NULL;
+    row = by_size = lacking = w.list = NULL;
     drifts = is_event = NULL;
 done:
     saltus_free(w.seen);
     saltus_free(w.list);
     saltus_free(row);
     saltus_free(by_size);
+    saltus_free(lacking);
     saltus_free(drifts);
     saltus_free(is_event);
     saltus_hybrid_destroy(h);
@@ -155,6 +175,7 @@ void saltus_hybrid_destroy(saltus_hybrid *h)
     void *const own[] = {h->flows,
                          h->deviation,
                          h->kind,
+                         h->lacks,
                          h->flowing,
                          h->moving,
                          h->real,
@@ -172,6 +193,7 @@ void saltus_hybrid_destroy(saltus_hybrid *h)
                          (void *)(uintptr_t)h->read_row,
                          (void *)(uintptr_t)h->read,
                          (void *)(uintptr_t)h->by_size,
+                         (void *)(uintptr_t)h->may_lack,
                          (void *)(uintptr_t)h->drifts,
                          (void *)(uintptr_t)h->is_event};
     for (size_t i = 0; i < sizeof own / sizeof *own; ++i) {
@@ -183,6 +205,7 @@ void saltus_hybrid_destroy(saltus_hybrid *h)
 void saltus_hybrid_start(saltus_hybrid *h, const saltus_tables *t)
 {
     memset(h->flows, 0, (size_t)t->n_reactions);
+    memset(h->lacks, 0, (size_t)t->n_reactions);
     h->kicks = 0;
     memset(h->deviation, 0, sizeof *h->deviation * ((size_t)t->n_species + (size_t)t->n_rates));
 }

@@ -223,6 +223,45 @@ static void reactions_that_lack_reactants_idle(void **state)
     }
 }
 
+/* The same where something flows, so that events that do nothing are left out; and where what many
+ * molecules made has been used up at a rate of 1e9: each of those that still come is used at once.
+ * The test would not end if the program waited for all that does nothing. */
+static void what_has_flowed_waits_for_nothing(void **state)
+{
+    static const char *const more[] = {"", "*(1 + 0*sin(time))", " + 0*y"};
+    static const int64_t sizes[] = {1, 3, 20, 50};
+    (void)state;
+    for (size_t i = 0; i < sizeof more / sizeof *more; ++i) {
+        char text[600];
+        const char *rate = i == 2 ? "parameters: {y: 1}\nrate rules: {y: -y}\n" : "";
+        (void)snprintf(text, sizeof text,
+                       "lacking reactants: idle\nspecies: {A: 0, Z: 1e9}\n%s"
+                       "reactions:\n  in: 0 -> A @ 3\n  out: {equation: A -> 0, law: 4%s}\n"
+                       "  flow: Z -> 0 @ 0.01\n",
+                       rate, more[i]);
+        samples s = run_finals(text, "hybrid", "scalar", 100.0, 2000);
+        check_moments(&s, 0, 3.0, 12.0, "a queue beside a flow");
+        free(s.x);
+        (void)snprintf(text, sizeof text,
+                       "lacking reactants: idle\nspecies: {A: 1e9, C: 0, X: 100}\n%s"
+                       "reactions:\n  in: 0 -> A @ 50\n  out: {equation: A -> C, law: 1e9%s}\n"
+                       "  other: X -> 0 @ 0.5\n",
+                       rate, more[i]);
+        s = run_finals(text, "hybrid", "scalar", 3.0, 2000);
+        const double p = exp(-1.5);
+        check_moments(&s, 2, 100.0 * p, 100.0 * p * (1.0 - p), "what stands beside");
+        for (int64_t k = 0; k < s.n; ++k) {
+            double *x = s.x + k * s.n_columns;
+            assert_true(x[0] <= 1.0);
+            x[1] += x[0] - 1e9; /* how many have come */
+        }
+        check_moments(&s, 1, 150.0, 150.0, "what came late");
+        free(s.x);
+        const saltus_plan_options o = in_layout("hybrid", "scalar");
+        check_times_change_no_bit(text, &o, 3.0, sizes, 20);
+    }
+}
+
 /* Nothing is half done: A + 2 B needs both. */
 static void what_idles_changes_nothing(void **state)
 {
@@ -423,6 +462,7 @@ int main(void)
         cmocka_unit_test(constants_below_0_go_backward),
         cmocka_unit_test(rules_are_kept_whole),
         cmocka_unit_test(reactions_that_lack_reactants_idle),
+        cmocka_unit_test(what_has_flowed_waits_for_nothing),
         cmocka_unit_test(what_idles_changes_nothing),
         cmocka_unit_test(laws_of_what_has_run_out_are_0),
         cmocka_unit_test(reactions_that_take_a_while_do_not_idle),

@@ -29,14 +29,55 @@ SALTUS_FN void saltus_hybrid_hide(const saltus_hybrid *h, const saltus_tables *n
     saltus_hybrid_sums(n, d);
 }
 
-/* Compute the leaves of laws that stand still, and all sums. */
-SALTUS_OUTLINE saltus_failure saltus_hybrid_rebuild(saltus_trajectory *p, saltus_direct *d,
-                                                    const saltus_hybrid *h)
+/* Whether a reaction lacks reactants that are whole, so that it would do nothing. Its hazard is 0
+ * then: what many molecules make is soon used up, and their number of events that do nothing would
+ * follow. A trajectory in which nothing has flowed has such events, as by the direct method. */
+SALTUS_FN int saltus_hybrid_lacks(const saltus_trajectory *p, const saltus_hybrid *h, int r)
 {
     const saltus_tables *n = p->n;
+    for (int c = n->change_row[r]; c < n->change_row[r + 1] && h->kicks > 0; ++c) {
+        const int s = n->change_species[c];
+        if (h->component[s] < 0 && p->x[s] < -n->change_amount[c]) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* After counts have changed: find what lacks reactants now, and what does no more, whose leaves
+ * follow. Returns whether there are any, or -1 when the trajectory has failed. */
+SALTUS_OUTLINE int saltus_hybrid_follow_lacks(saltus_trajectory *p, saltus_direct *d,
+                                              saltus_hybrid *h)
+{
+    int changed = 0;
+    for (int i = 0; i < h->n_may_lack; ++i) {
+        const int r = h->may_lack[i], lacks = saltus_hybrid_lacks(p, h, r);
+        if (lacks == h->lacks[r]) {
+            continue;
+        }
+        changed = 1;
+        h->lacks[r] = (uint8_t)lacks;
+        d->values[r] = 0.0;
+        if (!lacks && h->kind[r] == SALTUS_LAW_STILL &&
+            saltus_direct_update(p, d, r) != SALTUS_FINE) {
+            return -1;
+        }
+    }
+    return changed;
+}
+
+/* Compute the leaves of laws that stand still, and all sums. */
+SALTUS_OUTLINE saltus_failure saltus_hybrid_rebuild(saltus_trajectory *p, saltus_direct *d,
+                                                    saltus_hybrid *h)
+{
+    const saltus_tables *n = p->n;
+    if (saltus_hybrid_follow_lacks(p, d, h) < 0) {
+        return p->failure;
+    }
     for (int r = 0; r < n->n_reactions; ++r) {
         d->values[r] = 0.0;
-        if (h->kind[r] == SALTUS_LAW_STILL && saltus_direct_update(p, d, r) != SALTUS_FINE) {
+        if (h->kind[r] == SALTUS_LAW_STILL && !h->lacks[r] &&
+            saltus_direct_update(p, d, r) != SALTUS_FINE) {
             return p->failure;
         }
     }
@@ -182,7 +223,7 @@ SALTUS_OUTLINE int saltus_hybrid_fire(saltus_trajectory *p, saltus_direct *d, sa
     const saltus_tree tree = {n->n_levels, n->level_first, d->sums};
     const uint64_t event = p->event++;
     for (int i = 0; i < h->n_moving; ++i) {
-        const double a = saltus_propensity(p, h->moving[i]);
+        const double a = h->lacks[h->moving[i]] ? 0.0 : saltus_propensity(p, h->moving[i]);
         d->values[h->moving[i]] = a >= 0.0 ? a : 0.0;
         if (SALTUS_RARE(a != a) && !saltus_direct_idles(p, h->moving[i])) {
             (void)saltus_trajectory_fail(p, SALTUS_BAD_PROPENSITY, h->moving[i], a);
@@ -199,6 +240,7 @@ SALTUS_OUTLINE int saltus_hybrid_fire(saltus_trajectory *p, saltus_direct *d, sa
     }
     const int r =
         total > 0.0 ? saltus_tree_choose(&tree, total, word, p->seed, p->trajectory, event) : -1;
+    int lacks = 0;
     if (r >= 0) {
         if ((n->n_delayed > 0 && saltus_delayed_begin(p, r, p->t) != SALTUS_FINE) ||
             saltus_hybrid_change(p, h, r) != SALTUS_FINE) {
@@ -206,10 +248,14 @@ SALTUS_OUTLINE int saltus_hybrid_fire(saltus_trajectory *p, saltus_direct *d, sa
         }
         ++p->fired;
         saltus_direct_follow_rules(p, r);
+        lacks = saltus_hybrid_follow_lacks(p, d, h);
+        if (lacks < 0) {
+            return -2;
+        }
         for (int l = saltus_first_list(n, r); l < saltus_end_of_lists(n, r); ++l) {
             const int list = saltus_list_at(n, l);
             for (int i = n->dependent_row[list]; i < n->dependent_row[list + 1]; ++i) {
-                if (h->kind[n->dependent[i]] == SALTUS_LAW_STILL &&
+                if (h->kind[n->dependent[i]] == SALTUS_LAW_STILL && !h->lacks[n->dependent[i]] &&
                     saltus_direct_update(p, d, n->dependent[i]) != SALTUS_FINE) {
                     return -2;
                 }
@@ -218,6 +264,8 @@ SALTUS_OUTLINE int saltus_hybrid_fire(saltus_trajectory *p, saltus_direct *d, sa
     }
     if (h->n_moving > 0) {
         saltus_hybrid_hide(h, n, d);
+    } else if (lacks) {
+        saltus_hybrid_sums(n, d);
     } else if (r >= 0) {
         for (int l = saltus_first_list(n, r); l < saltus_end_of_lists(n, r); ++l) {
             saltus_direct_follow_nodes(n, d, saltus_list_at(n, l));
@@ -409,6 +457,7 @@ SALTUS_OUTLINE int saltus_hybrid_land(saltus_trajectory *p, saltus_direct *d, sa
     if (saltus_hybrid_samples(p, o, kick, deviation, end, times, n_times, counts, observables)) {
         return -1;
     }
+    const int is_first = is_kicked && h->kicks == 0;
     h->kicks += (uint64_t)is_kicked;
     p->carried.n_stalled = o->turns && end == p->t ? p->carried.n_stalled + 1 : 0;
     if (has_samples) {
@@ -445,6 +494,9 @@ SALTUS_OUTLINE int saltus_hybrid_land(saltus_trajectory *p, saltus_direct *d, sa
         return saltus_hybrid_settle(p, d, o, 0) == SALTUS_FINE ? 0 : -1;
     }
     if (o->fires && saltus_hybrid_fire(p, d, h, o->word) == -2) {
+        return -1;
+    }
+    if (is_first && saltus_hybrid_rebuild(p, d, h) != SALTUS_FINE) { /* what lacks reactants */
         return -1;
     }
     return saltus_hybrid_follow(p, d, o) == SALTUS_FINE ? 0 : -1;

@@ -144,7 +144,7 @@ SALTUS_OUTLINE void saltus_ode_split_slope(saltus_trajectory *p, saltus_ode *o, 
     for (int i = 0; i < h->n_flowing + h->n_moving; ++i) {
         const int flows = i < h->n_flowing;
         const int r = flows ? h->flowing[i] : h->moving[i - h->n_flowing];
-        const double a = saltus_propensity(p, r);
+        const double a = h->lacks[r] ? 0.0 : saltus_propensity(p, r);
         if (SALTUS_RARE(!(a >= 0.0)) && saltus_direct_idles(p, r)) {
             continue;
         }

@@ -42,13 +42,16 @@ typedef struct saltus_hybrid {
     const uint8_t *drifts;   /* [reaction] its law reads the time, or a rate rule's variable */
     const uint8_t *is_event; /* [reaction] it never flows */
     const int32_t *by_size;  /* [reaction] those that change fewer molecules first */
-    int32_t has_factors;     /* all laws are products, and there are no rate rules */
+    const int32_t *may_lack; /* [n_may_lack] reactions that may lack reactants, and then idle */
+    int32_t n_may_lack;
+    int32_t has_factors; /* all laws are products, and there are no rate rules */
     /* Carried from step to step, beside real counts in the trajectory's rows. */
     uint8_t *flows;    /* [reaction] */
     uint64_t kicks;    /* numbers of random words that were used */
     double *deviation; /* [component] of real counts from those in the rows: noise.h */
     /* What follows from that. */
-    uint8_t *kind; /* [reaction] saltus_law_kind */
+    uint8_t *kind;  /* [reaction] saltus_law_kind */
+    uint8_t *lacks; /* [reaction] it lacks whole reactants, and so has no hazard */
     int32_t n_flowing, n_moving, n_real;
     int32_t *flowing, *moving; /* [..] reactions, rising */
     int32_t *real;             /* [component] species, rising */
