@@ -71,7 +71,9 @@ def test_volume_mole_and_law_are_of_the_model():
 def test_parts_of_molecules_are_drawn_when_asked():
     text = "species: {A: 1000, B: 0}\nreactions: {r: A -> 0.3 B @ 10}\n"
     with pytest.raises(saltus.Error, match="is not a whole number of molecules"):
-        saltus.read(text)
+        saltus.read(text).run(until=1)
+    field = saltus.read(text).run(until=10, points=2, method="ode").mean()[-1][1]
+    assert abs(field - 300) < 1e-2
     drawn = pickle.loads(pickle.dumps(saltus.read(text, stoichiometry="draw")))
     mean = drawn.run(until=10, runs=400, points=2).mean()[-1][1]
     assert abs(mean - 300) < 5 * (1000 * 0.3 * 0.7 / 400) ** 0.5

@@ -3,6 +3,16 @@
 
 #include "model/network/network.h"
 
+static saltus_status check(const saltus_model *model, const saltus_plan_options *o,
+                           saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    SALTUS_TRY(saltus_method_check_counts(model, err));
+    SALTUS_TRY(saltus_method_check_mixed(model, o, err));
+done:
+    return status;
+}
+
 /* bench/RESULTS.md, "Cost per event against the number of reactions" and "One trajectory of a large
  * network". */
 static double core_ns(const saltus_tables *tables, const struct saltus_lattice *lattice,
@@ -49,7 +59,7 @@ const saltus_method_ops saltus_method_direct = {
     .help = "exact",
     .is_exact = true,
     .steps = "reactions",
-    .check = saltus_method_check_mixed,
+    .check = check,
     .core_ns = core_ns,
     .explain = explain,
 };

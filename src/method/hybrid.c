@@ -12,6 +12,7 @@ static saltus_status check(const saltus_model *model, const saltus_plan_options 
 {
     saltus_status status = SALTUS_OK;
     const saltus_tables *t = &model->network->tables;
+    SALTUS_TRY(saltus_method_check_counts(model, err));
     SALTUS_TRY(saltus_method_check_mixed(model, o, err));
     if (o->continuous < 10 || o->continuous > 1000000000) {
         SALTUS_FAIL(SALTUS_E_INVALID, "continuous from %lld molecules on: choose 10 to 1000000000",

@@ -105,6 +105,17 @@ done:
     return status;
 }
 
+saltus_status saltus_method_check_counts(const saltus_model *model, saltus_error *err)
+{
+    const saltus_network *net = model->network;
+    if (!net->mean_only) {
+        return SALTUS_OK;
+    }
+    saltus_error_set(err, SALTUS_E_UNSUPPORTED, "%s", net->mean_only);
+    saltus_error_hint(err, "%s", net->mean_only_hint);
+    return SALTUS_E_UNSUPPORTED;
+}
+
 saltus_status saltus_method_check_moving(const saltus_model *model, const saltus_plan_options *o,
                                          const char *name, const char *between, saltus_error *err)
 {

@@ -79,6 +79,10 @@ SALTUS_MUST_CHECK saltus_status saltus_method_parse(const char *name, bool in_sp
 SALTUS_MUST_CHECK saltus_status saltus_method_check_mixed(const saltus_model *model,
                                                           const saltus_plan_options *options,
                                                           saltus_error *err);
+/** What methods share that count molecules: they refuse models of which the mean field alone has a
+ * meaning. */
+SALTUS_MUST_CHECK saltus_status saltus_method_check_counts(const saltus_model *model,
+                                                           saltus_error *err);
 /** The ranges of tolerances. */
 SALTUS_MUST_CHECK saltus_status saltus_method_check_tolerance(const saltus_plan_options *options,
                                                               saltus_error *err);

@@ -37,6 +37,7 @@ static saltus_status check(const saltus_model *model, const saltus_plan_options 
                     "'direct' does",
                     net->reaction_names[net->tables.delayed[0].reaction]);
     }
+    SALTUS_TRY(saltus_method_check_counts(model, err));
     SALTUS_TRY(saltus_method_check_mixed(model, o, err));
     if (model->network->tables.n_rates > 0) {
         SALTUS_FAIL(SALTUS_E_UNSUPPORTED,

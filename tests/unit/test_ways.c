@@ -1,4 +1,4 @@
-/* Stoichiometries that are not whole: scaled, drawn, refused. */
+/* Stoichiometries that are not whole: scaled, drawn, of the mean field. */
 #include "../support/moments.h"
 #include "frozen.h"
 #include "same_model.h"
@@ -74,17 +74,45 @@ static void what_is_not_is_drawn(void **state)
     check_steps("  r: 2 A -> B @ 4\n", drawn, 0, "r: 2, A -2, B 1\n");
 }
 
-static void others_are_refused(void **state)
+/* Of methods that count molecules; the mean field takes parts as they are: B is n (1 - exp(-t)). */
+static void others_are_left_to_the_mean_field(void **state)
 {
+    static const struct {
+        const char *equation, *says;
+        double n;
+    } cases[] = {
+        {"A -> 0.5 B", "stoichiometry 0.5 of 'B' is not a whole number of molecules", 0.5},
+        {"A -> 1.37 B", "stoichiometry 1.3700000000000001 of 'B' is not a whole number", 1.37}};
+    static const char *const methods[] = {"direct", "tau", "hybrid"};
+    const double times[] = {0.0, 2.0};
     (void)state;
-    check_not_frozen(
-        "species: {A: 1, B: 0}\nreactions: {r: A -> 0.5 B @ 1}\n", SALTUS_E_UNSUPPORTED,
-        "model.yaml:2: reaction 'r': stoichiometry 0.5 of 'B' is not a whole number of "
-        "molecules");
-    check_not_frozen("species: {A: 1, B: 0}\nreactions: {r: A -> 1.37 B @ 1}\n",
-                     SALTUS_E_UNSUPPORTED,
-                     "model.yaml:2: reaction 'r': stoichiometry 1.3700000000000001 of 'B' is not a "
-                     "whole number of molecules");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        char text[200], message[200];
+        saltus_error err = {0};
+        moments found = {0};
+        saltus_plan_options plan = saltus_plan_options_default();
+        saltus_run_options run = saltus_run_options_default();
+        (void)snprintf(text, sizeof text, "species: {A: 1, B: 0}\nreactions: {r: %s @ 1}\n",
+                       cases[i].equation);
+        (void)snprintf(message, sizeof message, "model.yaml:2: reaction 'r': %s", cases[i].says);
+        saltus_model *m = freeze_text(text, SALTUS_LAW_LITERAL);
+        run.times = times;
+        run.n_times = 2;
+        for (int k = 0; k < 3; ++k) {
+            plan.method = methods[k];
+            err = (saltus_error){0};
+            assert_int_equal(run_plan(m, "cpu", &plan, &run, &found, &err), SALTUS_E_UNSUPPORTED);
+            assert_int_equal(strncmp(err.message, message, strlen(message)), 0);
+            assert_non_null(strstr(err.hint, "`method ode` takes it"));
+            moments_free(&found);
+        }
+        plan.method = "ode";
+        found = (moments){0};
+        OK(run_plan(m, "cpu", &plan, &run, &found, &err));
+        assert_true(fabs(found.sum[3] - cases[i].n * (1.0 - exp(-2.0))) < 1e-5);
+        moments_free(&found);
+        saltus_model_destroy(m);
+    }
     check_not_frozen("species: {A: 1, B: 0}\nreactions: {r: 1.5 A -> B @ 1}\n", SALTUS_E_MODEL,
                      "model.yaml:2: reaction 'r': mass action of 1.5 molecules of 'A'");
 }
@@ -149,7 +177,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_whole_when_it_is_scaled_is_scaled),
         cmocka_unit_test(what_is_not_is_drawn),
-        cmocka_unit_test(others_are_refused),
+        cmocka_unit_test(others_are_left_to_the_mean_field),
         cmocka_unit_test(models_say_what_becomes_of_parts),
         cmocka_unit_test(means_are_right),
     };

@@ -4,6 +4,8 @@
 
 #include "core/stack.h"
 
+#include <string.h>
+
 const char *saltus_place_in(const char *path, int line, char buffer[160])
 {
     if (!path) {
@@ -27,6 +29,19 @@ const char *saltus_kind_text(const saltus_variable *v)
     return v->kind == SALTUS_KIND_SPECIES       ? "species"
            : v->kind == SALTUS_KIND_COMPARTMENT ? "compartment"
                                                 : "parameter";
+}
+
+saltus_status saltus_note_mean_only(saltus_freezer *f, const char *why, const char *hint,
+                                    saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    if (!f->net->mean_only) {
+        f->net->mean_only = saltus_arena_strndup(f->arena, why, strlen(why));
+        f->net->mean_only_hint = saltus_arena_strndup(f->arena, hint, strlen(hint));
+        SALTUS_NEED(f->net->mean_only && f->net->mean_only_hint);
+    }
+done:
+    return status;
 }
 
 /* ---- roles and rows ---- */

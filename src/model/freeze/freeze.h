@@ -169,6 +169,10 @@ bool saltus_reads_set(const saltus_freezer *f, const saltus_expr *e);
 SALTUS_MUST_CHECK saltus_status saltus_freeze_and_keep(saltus_model *model, saltus_law law,
                                                        saltus_freezer *out, saltus_error *err);
 void saltus_freezer_free(saltus_freezer *f);
+/** Note why the mean field alone has a meaning; the first reason stays. Both texts may be the
+ * caller's. */
+SALTUS_MUST_CHECK saltus_status saltus_note_mean_only(saltus_freezer *f, const char *why,
+                                                      const char *hint, saltus_error *err);
 /** What a variable starts from: its rule, or its initial value; NULL: nothing is given. */
 const saltus_expr *saltus_value_of(const saltus_variable *v);
 /** Molecules at the start of an amount, which need not be whole; false when there can be none. */

@@ -63,7 +63,7 @@ static void print_reactions(const saltus_model *m, int most, FILE *out)
         print_reaction(m, q, is_split, out);
         fprintf(out, "   [%s%s", n > 0 ? kind : "nothing changes",
                 is_split ? ", split into forward and backward" : "");
-        if (n > (is_split ? 2 : 1)) {
+        if (n > (is_split ? 2 : 1) && !m->network->mean_only) {
             fprintf(out, ", stoichiometries drawn: %d ways", n);
         }
         fputs("]\n", out);
@@ -253,6 +253,9 @@ static saltus_status print(void *user, saltus_error *err)
     }
     if (model->has_moles && model->mole != SALTUS_AVOGADRO) {
         fprintf(out, "a mole stands for %.10g molecules\n", model->mole);
+    }
+    if (model->network->mean_only) {
+        fprintf(out, "by method ode alone: %s\n", model->network->mean_only);
     }
     print_species(model, MOST, out);
     print_values(model, MOST, out);

@@ -9,7 +9,8 @@
  * has its mean, and what is used up and what is made of it go together. Between two neighbouring
  * values of p nothing changes with u, so each such interval is a reaction of its own, whose rate
  * has the interval's length as a factor (a Poisson process is thinned), and which every method and
- * layout takes like any other. */
+ * layout takes like any other. It is drawn if the user says so; else the ways are those of the mean
+ * field, and no other method takes the model. */
 #include "model/freeze/freeze.h"
 
 #include <math.h>
@@ -110,20 +111,30 @@ static int divide(const saltus_freezer *f, const saltus_reaction *r, double *par
     return n_ways;
 }
 
-static saltus_status refuse(const saltus_freezer *f, const saltus_reaction *r,
-                            const saltus_participant *p, saltus_error *err)
+/* Nobody has said that parts may be drawn: the mean field alone takes them as they are, and has the
+ * same slopes with all ways. */
+static saltus_status leave_to_mean(saltus_freezer *f, const saltus_reaction *r,
+                                   const saltus_participant *p, saltus_error *err)
 {
-    char place[160];
-    saltus_error_set(
-        err, SALTUS_E_UNSUPPORTED,
-        "%sreaction '%s': stoichiometry %.17g of '%s' is not a whole number of molecules",
+    saltus_status status = SALTUS_OK;
+    char text[700], place[160];
+    (void)snprintf(
+        text, sizeof text,
+        "%sreaction '%.200s': stoichiometry %.17g of '%.200s' is not a whole number of molecules",
         saltus_place(f->model, r->line, place), r->id, (double)p->n + p->part,
         f->model->variables[p->variable].id);
-    saltus_error_hint(
-        err, f->model->space ? "on a lattice molecules are whole"
-                             : "`stoichiometry draw` draws one of the two whole numbers beside it "
-                               "at every firing");
-    return SALTUS_E_UNSUPPORTED;
+    if (f->model->space) {
+        saltus_error_set(err, SALTUS_E_UNSUPPORTED, "%s", text);
+        saltus_error_hint(err, "on a lattice molecules are whole");
+        return SALTUS_E_UNSUPPORTED;
+    }
+    SALTUS_TRY(saltus_note_mean_only(f, text,
+                                     "`stoichiometry draw` draws one of the two whole numbers "
+                                     "beside it at every firing; `method "
+                                     "ode` takes it as it is",
+                                     err));
+done:
+    return status;
 }
 
 /* Mass action counts ways to choose molecules. */
@@ -175,11 +186,7 @@ saltus_status saltus_find_ways(saltus_freezer *f, const saltus_reaction *r, bool
     while (times <= MOST_TIMES && !is_scale(f, r, backward, times)) {
         ++times;
     }
-    if (f->model->space) {
-        status = refuse(f, r, first, err);
-        goto done;
-    }
-    if (times <= MOST_TIMES) {
+    if (times <= MOST_TIMES && !f->model->space) {
         found[(*n)++] = (saltus_way){.u = 1.0, .share = 1.0 / times, .times = times};
         saltus_model_warn_of_whole(
             f->model,
@@ -188,9 +195,9 @@ saltus_status saltus_find_ways(saltus_freezer *f, const saltus_reaction *r, bool
             saltus_place(f->model, r->line, place), r->id, times);
         goto done;
     }
-    if (!(f->law_mode & SALTUS_STOICHIOMETRY_DRAW || f->model->draws_stoichiometry)) {
-        status = refuse(f, r, first, err);
-        goto done;
+    if (f->model->space ||
+        !(f->law_mode & SALTUS_STOICHIOMETRY_DRAW || f->model->draws_stoichiometry)) {
+        SALTUS_TRY(leave_to_mean(f, r, first, err));
     }
     parts = saltus_calloc((size_t)n_parts, sizeof *parts);
     SALTUS_NEED(parts);

@@ -32,6 +32,9 @@ typedef struct saltus_network {
     const char **rate_names;       /**< [rate] variable with a rate rule */
     bool follows_triggers;         /**< there are no rate rules; the one rate is that of a variable
                                         whose steps follow triggers that drift with time */
+    const char *mean_only; /**< why the mean field alone has a meaning here, a sentence; NULL: it
+                                has not */
+    const char *mean_only_hint;
     const char **law_kinds;   /**< [reaction] for people: "mass action, order 2", "expression" */
     saltus_binding *bindings; /**< [variable of the model] */
     int *rule_variables;      /**< [rule] variable of the model */
