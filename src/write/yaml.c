@@ -386,6 +386,7 @@ static saltus_status write_model(void *user, saltus_error *err)
     }
     (void)fputs(model->goes_back ? "negative laws: backward\n" : "", out);
     (void)fputs(model->idles ? "lacking reactants: idle\n" : "", out);
+    (void)fputs(model->mean_only ? "methods: ode\n" : "", out);
     SALTUS_TRY(write_variables(&w, SALTUS_KIND_COMPARTMENT, "compartments", "size"));
     SALTUS_TRY(write_variables(&w, SALTUS_KIND_PARAMETER, "parameters", "value"));
     SALTUS_TRY(write_variables(&w, SALTUS_KIND_SPECIES, "species", "initial"));

@@ -100,8 +100,8 @@ const char *model_difference(const saltus_model *a, const saltus_model *b)
     if (!same_text(a->name, b->name)) {
         return "the name";
     }
-    if (a->goes_back != b->goes_back || a->idles != b->idles) {
-        return "what laws below 0 mean, or reactions that lack reactants";
+    if (a->goes_back != b->goes_back || a->idles != b->idles || !a->mean_only != !b->mean_only) {
+        return "what laws below 0 mean, or reactions that lack reactants, or methods";
     }
     for (int kind = SALTUS_KIND_PARAMETER; kind <= SALTUS_KIND_SPECIES; ++kind) {
         size_t i = 0, j = 0;

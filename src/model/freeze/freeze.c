@@ -475,6 +475,23 @@ void saltus_freezer_free(saltus_freezer *f)
     saltus_free(f->bound_code);
 }
 
+/* A lattice has no mean field. */
+static saltus_status check_mean_only(saltus_freezer *f, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const char *why = f->model->mean_only;
+    if (why && f->model->space) {
+        saltus_error_set(err, SALTUS_E_UNSUPPORTED, "%s", why);
+        saltus_error_hint(err, "`method ode` alone takes it, which models with a lattice have not");
+        return SALTUS_E_UNSUPPORTED;
+    }
+    if (why) {
+        SALTUS_TRY(saltus_note_mean_only(f, why, "`method ode` takes it", err));
+    }
+done:
+    return status;
+}
+
 typedef struct freezing {
     saltus_model *model;
     saltus_law law;
@@ -498,6 +515,7 @@ static saltus_status freeze(void *user, saltus_error *err)
     model->n_read_warnings = model->n_warnings;
     model->law = wanted->law;
     SALTUS_TRY(allocate(&f, err));
+    SALTUS_TRY(check_mean_only(&f, err));
     SALTUS_TRY(saltus_check_draws(&f, err));
     saltus_find_reals(&f);
     SALTUS_TRY(saltus_evaluate(&f, err));

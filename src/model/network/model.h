@@ -121,6 +121,8 @@ struct saltus_model {
                                      0; else that is an error */
     bool idles;                 /**< a reaction that lacks reactants when it is to happen does
                                      nothing; else that is an error */
+    const char *mean_only;      /**< why the mean field alone has a meaning, a sentence; NULL: it
+                                     has not */
     double mole;                /**< molecules that stand for a mole: Avogadro's number, unless the
                                      reader was told else */
     bool has_moles;             /**< something in the file is given in mole */

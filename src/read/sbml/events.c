@@ -31,6 +31,7 @@ saltus_status sbml_declare_events(sbml_reader *r)
         }
         for (unsigned k = 0; k < Event_getNumEventAssignments(event); ++k) {
             const char *id = EventAssignment_getVariable(Event_getEventAssignment(event, k));
+            SALTUS_TRY(sbml_let_vary(r, id));
             const sbml_symbol *symbol = id ? sbml_find(r, id) : NULL;
             if (symbol && symbol->kind == NAME_VARIABLE) {
                 r->info[symbol->index].assigned = true;

@@ -205,14 +205,14 @@ static saltus_status convert_minus(sbml_converter *c, const sbml_scope *in, cons
 
 /* Long sums become trees of sums, so that the depth stays small; up to FOLD_WIDTH it is a chain
  * from the left. */
-static const saltus_expr *fold(saltus_arena *arena, saltus_op op, int n,
-                               const saltus_expr *const *args)
+const saltus_expr *sbml_fold(saltus_arena *arena, saltus_op op, int n,
+                             const saltus_expr *const *args)
 {
     if (n <= FOLD_WIDTH) {
         return saltus_expr_fold(arena, op, n, args);
     }
-    return saltus_expr_2(arena, op, fold(arena, op, n / 2, args),
-                         fold(arena, op, n - n / 2, args + n / 2));
+    return saltus_expr_2(arena, op, sbml_fold(arena, op, n / 2, args),
+                         sbml_fold(arena, op, n - n / 2, args + n / 2));
 }
 
 /* Depth of argument i below the root of a fold of n; an upper bound for trees. */
@@ -261,7 +261,7 @@ static saltus_status convert_folded(sbml_converter *c, const sbml_scope *in, con
     for (int i = 0; i < n; ++i) {
         SALTUS_TRY(sbml_convert_node(c, in, terms[i], depth + fold_depth(n, i), &args[i]));
     }
-    *out = fold(&c->r->model->arena, folded[k].op, n, args);
+    *out = sbml_fold(&c->r->model->arena, folded[k].op, n, args);
     SALTUS_TRY(sbml_made(c, *out));
 done:
     return status;

@@ -1,5 +1,5 @@
-/** What the two halves of the MathML conversion share: math.c for operations, names.c for
- * what names stand for. */
+/** What the parts of the MathML conversion share: math.c for operations, names.c for what names
+ * stand for, rates.c for what rateOf() of them is. */
 #ifndef SALTUS_READ_SBML_MATH_H
 #define SALTUS_READ_SBML_MATH_H
 
@@ -35,6 +35,26 @@ bool sbml_is_defined(const sbml_reader *r, int reaction, const char *name);
 SALTUS_MUST_CHECK saltus_status sbml_convert_call(sbml_converter *c, const sbml_scope *in,
                                                   const ASTNode_t *node, int depth,
                                                   const saltus_expr **out);
+
+/** The same for a reaction's name, which is its rate, in units of extent per time: its law. */
+SALTUS_MUST_CHECK saltus_status sbml_convert_rate(sbml_converter *c, const sbml_scope *in,
+                                                  const char *name, int reaction, int depth,
+                                                  const saltus_expr **out);
+/** The same for a stoichiometry that is a constant. */
+SALTUS_MUST_CHECK saltus_status sbml_convert_reference(sbml_converter *c, const sbml_scope *in,
+                                                       const char *name,
+                                                       const sbml_reference *reference, int depth,
+                                                       const saltus_expr **out);
+/** What a variable's name means in a formula; NULL when memory ran out. */
+const saltus_expr *sbml_variable_in_formula(sbml_reader *r, int v);
+/** The variable of a reaction's local parameter, or -1. */
+int sbml_find_local(const sbml_reader *r, int reaction, const char *name);
+/** Refuse what would contain itself. */
+SALTUS_MUST_CHECK saltus_status sbml_check_circle(const sbml_converter *c, const sbml_scope *in,
+                                                  const void *origin, const char *name);
+/** An operation on n arguments, so that the result is not deep; NULL when memory ran out. */
+const saltus_expr *sbml_fold(saltus_arena *arena, saltus_op op, int n,
+                             const saltus_expr *const *args);
 
 /** The same for rateOf(). */
 SALTUS_MUST_CHECK saltus_status sbml_convert_rate_of(sbml_converter *c, const sbml_scope *in,

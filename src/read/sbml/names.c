@@ -14,8 +14,7 @@ void sbml_use_size(sbml_reader *r, int compartment)
     }
 }
 
-/* What a variable's name means in a formula. */
-static const saltus_expr *variable_in_formula(sbml_reader *r, int v)
+const saltus_expr *sbml_variable_in_formula(sbml_reader *r, int v)
 {
     saltus_arena *arena = &r->model->arena;
     const saltus_variable *variable = &r->model->variables[v];
@@ -92,9 +91,8 @@ done:
     return status;
 }
 
-/* Refuse what would contain itself. */
-static saltus_status check_circle(const sbml_converter *c, const sbml_scope *in, const void *origin,
-                                  const char *name)
+saltus_status sbml_check_circle(const sbml_converter *c, const sbml_scope *in, const void *origin,
+                                const char *name)
 {
     for (const sbml_scope *s = in; s; s = s->outer) {
         if (s->origin == origin) {
@@ -104,9 +102,9 @@ static saltus_status check_circle(const sbml_converter *c, const sbml_scope *in,
     return SALTUS_OK;
 }
 
-static saltus_status convert_reference(sbml_converter *c, const sbml_scope *in, const char *name,
-                                       const sbml_reference *reference, int depth,
-                                       const saltus_expr **out)
+saltus_status sbml_convert_reference(sbml_converter *c, const sbml_scope *in, const char *name,
+                                     const sbml_reference *reference, int depth,
+                                     const saltus_expr **out)
 {
     saltus_status status = SALTUS_OK;
     StoichiometryMath_t *own = SpeciesReference_getStoichiometryMath(reference->of);
@@ -115,7 +113,7 @@ static saltus_status convert_reference(sbml_converter *c, const sbml_scope *in, 
                                                 : NULL;
     if (math) {
         const sbml_scope inner = {.outer = in, .origin = reference->of, .reaction = -1};
-        SALTUS_TRY(check_circle(c, in, reference->of, name));
+        SALTUS_TRY(sbml_check_circle(c, in, reference->of, name));
         SALTUS_TRY(sbml_convert_node(c, &inner, math, depth + 1, out));
     } else {
         const double n = SpeciesReference_getStoichiometry(reference->of);
@@ -126,9 +124,8 @@ done:
     return status;
 }
 
-/* A reaction's name in a formula is its rate, in units of extent per time: its law. */
-static saltus_status convert_rate(sbml_converter *c, const sbml_scope *in, const char *name,
-                                  int reaction, int depth, const saltus_expr **out)
+saltus_status sbml_convert_rate(sbml_converter *c, const sbml_scope *in, const char *name,
+                                int reaction, int depth, const saltus_expr **out)
 {
     KineticLaw_t *law = Reaction_getKineticLaw(Model_getReaction(c->r->sbml, (unsigned)reaction));
     const ASTNode_t *math = law ? KineticLaw_getMath(law) : NULL;
@@ -137,14 +134,13 @@ static saltus_status convert_rate(sbml_converter *c, const sbml_scope *in, const
     if (!math) {
         return sbml_refuse(c, SALTUS_E_UNSUPPORTED, "uses the rate of '%s', which has none", name);
     }
-    SALTUS_TRY(check_circle(c, in, law, name));
+    SALTUS_TRY(sbml_check_circle(c, in, law, name));
     SALTUS_TRY(sbml_convert_node(c, &inner, math, depth + 1, out));
 done:
     return status;
 }
 
-/* The variable of a local parameter, or -1. */
-static int find_local(const sbml_reader *r, int reaction, const char *name)
+int sbml_find_local(const sbml_reader *r, int reaction, const char *name)
 {
     if (reaction < 0) {
         return -1;
@@ -162,7 +158,7 @@ static int find_local(const sbml_reader *r, int reaction, const char *name)
 
 bool sbml_is_defined(const sbml_reader *r, int reaction, const char *name)
 {
-    return find_local(r, reaction, name) >= 0 || sbml_find(r, name);
+    return sbml_find_local(r, reaction, name) >= 0 || sbml_find(r, name);
 }
 
 static saltus_status not_defined(const sbml_converter *c, const char *name)
@@ -199,7 +195,7 @@ saltus_status sbml_convert_name(sbml_converter *c, const sbml_scope *in, const A
     if (in->function) {
         return convert_argument(c, in, name, depth, out);
     }
-    const int local = find_local(c->r, in->reaction, name);
+    const int local = sbml_find_local(c->r, in->reaction, name);
     const sbml_symbol *symbol = sbml_find(c->r, name);
     if (local >= 0) {
         *out = saltus_expr_variable(&c->r->model->arena, local);
@@ -207,77 +203,16 @@ saltus_status sbml_convert_name(sbml_converter *c, const sbml_scope *in, const A
     }
     if (symbol && symbol->kind == NAME_VARIABLE) {
         c->n_nodes += 4;
-        *out = variable_in_formula(c->r, symbol->index);
+        *out = sbml_variable_in_formula(c->r, symbol->index);
         return sbml_made(c, *out);
     }
     if (symbol && symbol->kind == NAME_REFERENCE) {
-        return convert_reference(c, in, name, &c->r->references[symbol->index], depth, out);
+        return sbml_convert_reference(c, in, name, &c->r->references[symbol->index], depth, out);
     }
     if (symbol && symbol->kind == NAME_REACTION) {
-        return convert_rate(c, in, name, symbol->index, depth, out);
+        return sbml_convert_rate(c, in, name, symbol->index, depth, out);
     }
     return not_defined(c, name);
-}
-
-/* Whether some reaction changes a species. */
-static bool is_changed(const sbml_reader *r, int v)
-{
-    const saltus_variable *variable = &r->model->variables[v];
-    bool found = false;
-    for (unsigned i = 0; i < Model_getNumReactions(r->sbml) && !variable->boundary; ++i) {
-        Reaction_t *reaction = Model_getReaction(r->sbml, i);
-        ListOf_t *const sides[] = {Reaction_getListOfReactants(reaction),
-                                   Reaction_getListOfProducts(reaction)};
-        for (int k = 0; k < 2; ++k) {
-            for (unsigned j = 0; j < ListOf_size(sides[k]); ++j) {
-                const char *id =
-                    SpeciesReference_getSpecies((SpeciesReference_t *)ListOf_get(sides[k], j));
-                found |= id && strcmp(id, variable->id) == 0;
-            }
-        }
-    }
-    return found;
-}
-
-/* The rate of change of a variable: what its rate rule says, 0 where nothing changes it. */
-saltus_status sbml_convert_rate_of(sbml_converter *c, const sbml_scope *in, const ASTNode_t *node,
-                                   int depth, const saltus_expr **out)
-{
-    saltus_status status = SALTUS_OK;
-    const ASTNode_t *of = ASTNode_getNumChildren(node) == 1 ? ASTNode_getChild(node, 0) : NULL;
-    while (of && in->function && ASTNode_getType(of) == AST_NAME) { /* an argument of a call */
-        const ASTNode_t *given = NULL;
-        for (unsigned i = 0; i < FunctionDefinition_getNumArguments(in->function); ++i) {
-            const char *name = ASTNode_getName(FunctionDefinition_getArgument(in->function, i));
-            if (name && strcmp(name, ASTNode_getName(of)) == 0) {
-                given = ASTNode_getChild(in->call, i);
-            }
-        }
-        of = given;
-        in = in->outer;
-    }
-    const char *name = of && ASTNode_getType(of) == AST_NAME ? ASTNode_getName(of) : NULL;
-    const sbml_symbol *symbol = name ? sbml_find(c->r, name) : NULL;
-    if (!symbol || symbol->kind != NAME_VARIABLE || find_local(c->r, in->reaction, name) >= 0) {
-        return sbml_refuse(c, SALTUS_E_UNSUPPORTED,
-                           "uses rateOf() of something that is no variable of the model");
-    }
-    Rule_t *rule = c->r->info[symbol->index].rate;
-    if (c->r->info[symbol->index].has_rule || (!rule && is_changed(c->r, symbol->index))) {
-        return sbml_refuse(c, SALTUS_E_UNSUPPORTED,
-                           "uses rateOf() of '%s', which has no rate rule: amounts that reactions "
-                           "change jump",
-                           name);
-    }
-    if (!rule) {
-        *out = saltus_expr_const(&c->r->model->arena, 0.0);
-        return sbml_made(c, *out);
-    }
-    const sbml_scope inner = {.outer = in, .origin = rule, .reaction = -1};
-    SALTUS_TRY(check_circle(c, in, rule, name));
-    SALTUS_TRY(sbml_convert_node(c, &inner, Rule_getMath(rule), depth + 1, out));
-done:
-    return status;
 }
 
 /* Those that the model defines, as far as there is room, and MathML's. */
@@ -324,57 +259,10 @@ saltus_status sbml_convert_call(sbml_converter *c, const sbml_scope *in, const A
                         name, (int)ASTNode_getNumChildren(node), n);
         goto done;
     }
-    SALTUS_TRY(check_circle(c, in, function, name));
+    SALTUS_TRY(sbml_check_circle(c, in, function, name));
     const sbml_scope inner = {
         .outer = in, .origin = function, .function = function, .call = node, .reaction = -1};
     SALTUS_TRY(sbml_convert_node(c, &inner, body, depth + 1, out));
 done:
     return status;
-}
-
-static bool constant_value(const sbml_reader *r, const saltus_expr *e, int *steps, double *value)
-{
-    double a = 0.0, b = 0.0;
-    if (--*steps < 0) { /* also ends circles of initial assignments */
-        return false;
-    }
-    if (e->op == SALTUS_OP_CONST) {
-        *value = e->value;
-        return true;
-    }
-    if (e->op == SALTUS_OP_VARIABLE) {
-        saltus_variable *v = &r->model->variables[e->variable];
-        v->is_spent = true;
-        return v->kind == SALTUS_KIND_PARAMETER && v->constant && !v->rule && v->initial &&
-               constant_value(r, v->initial, steps, value);
-    }
-    if (e->n_args < 1 || e->n_args > 2 || !constant_value(r, e->args[0], steps, &a) ||
-        (e->n_args == 2 && !constant_value(r, e->args[1], steps, &b))) {
-        return false;
-    }
-    switch (e->op) {
-    case SALTUS_OP_ADD:
-        *value = a + b;
-        return true;
-    case SALTUS_OP_SUB:
-        *value = a - b;
-        return true;
-    case SALTUS_OP_MUL:
-        *value = a * b;
-        return true;
-    case SALTUS_OP_DIV:
-        *value = a / b;
-        return true;
-    case SALTUS_OP_NEG:
-        *value = -a;
-        return true;
-    default:
-        return false;
-    }
-}
-
-bool sbml_constant_value(const sbml_reader *r, const saltus_expr *e, double *value)
-{
-    int steps = 1000;
-    return constant_value(r, e, &steps, value);
 }

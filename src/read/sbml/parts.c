@@ -200,11 +200,6 @@ static saltus_status not_defined(sbml_reader *r, const sbml_place *place, const 
 saltus_status sbml_target(sbml_reader *r, const sbml_place *place, const char *id, int *variable)
 {
     const sbml_symbol *symbol = id ? sbml_find(r, id) : NULL;
-    if (symbol && symbol->kind == NAME_REFERENCE) {
-        return sbml_fail(r, SALTUS_E_UNSUPPORTED, place->line,
-                         "%s: '%s' is a stoichiometry, and one that varies is not supported",
-                         place->what, id);
-    }
     if (!symbol || symbol->kind != NAME_VARIABLE) {
         return not_defined(r, place, id);
     }
@@ -267,12 +262,7 @@ static saltus_status declare_rule(sbml_reader *r, Rule_t *rule)
     if (!Rule_getMath(rule)) { /* allowed since L3V2, and without effect */
         goto done;
     }
-    const sbml_symbol *symbol = id ? sbml_find(r, id) : NULL;
-    if (symbol && symbol->kind == NAME_REFERENCE && !Rule_isRate(rule)) {
-        /* a constant, or it is refused where the reaction is read */
-        r->references[symbol->index].assigned = Rule_getMath(rule);
-        goto done;
-    }
+    SALTUS_TRY(sbml_let_vary(r, id));
     SALTUS_TRY(sbml_target(r, &place, id, &v));
     if (r->info[v].rate) {
         status = sbml_fail(r, SALTUS_E_MODEL, line, "%s changes '%s', which a rate rule determines",
@@ -423,8 +413,8 @@ saltus_status sbml_read_model(sbml_reader *r)
     }
     SALTUS_TRY(sbml_declare_events(r));
     SALTUS_TRY(read_values(r));
-    SALTUS_TRY(sbml_read_reactions(r));
     SALTUS_TRY(sbml_read_events(r));
+    SALTUS_TRY(sbml_read_reactions(r));
     warn(r);
     /* without amounts, of whatever unit, it is all the same */
     r->model->has_moles |= r->is_mole_given && Model_getNumSpecies(r->sbml) == 0;

@@ -118,41 +118,53 @@ done:
  * is n_S.
  */
 
+saltus_status sbml_find_factor(sbml_reader *r, int v, int *factor)
+{
+    const Species_t *species = r->info[v].species;
+    const char *id = NULL;
+    *factor = -1;
+    if (r->level < 3) {
+        return SALTUS_OK;
+    }
+    if (Species_isSetConversionFactor(species)) {
+        id = Species_getConversionFactor(species);
+    } else if (Model_isSetConversionFactor(r->sbml)) {
+        id = Model_getConversionFactor(r->sbml);
+    }
+    const sbml_symbol *symbol = id ? sbml_find(r, id) : NULL;
+    if (id && (!symbol || symbol->kind != NAME_VARIABLE)) {
+        const saltus_status status =
+            sbml_fail(r, SALTUS_E_MODEL, (unsigned)r->model->variables[v].line,
+                      "species '%s': its conversion factor '%s' is not defined",
+                      r->model->variables[v].id, id);
+        sbml_hint_nearest(r, id);
+        return status;
+    }
+    *factor = id ? symbol->index : -1;
+    return SALTUS_OK;
+}
+
 static saltus_status read_factor(sbml_reader *r, int v)
 {
     saltus_status status = SALTUS_OK;
     saltus_error *err = r->err;
-    sbml_info *info = &r->info[v];
-    const char *id = NULL;
-    if (r->level < 3) {
+    sbml_values values;
+    int factor = -1;
+    SALTUS_TRY(sbml_find_factor(r, v, &factor));
+    if (factor < 0) {
         goto done;
     }
-    if (Species_isSetConversionFactor(info->species)) {
-        id = Species_getConversionFactor(info->species);
-    } else if (Model_isSetConversionFactor(r->sbml)) {
-        id = Model_getConversionFactor(r->sbml);
-    }
-    if (!id) {
-        goto done;
-    }
-    const sbml_symbol *symbol = sbml_find(r, id);
-    const unsigned line = (unsigned)r->model->variables[v].line;
-    if (!symbol || symbol->kind != NAME_VARIABLE) {
-        status = sbml_fail(r, SALTUS_E_MODEL, line,
-                           "species '%s': its conversion factor '%s' is not defined",
-                           r->model->variables[v].id, id);
-        sbml_hint_nearest(r, id);
-        goto done;
-    }
-    const saltus_expr *e = saltus_expr_variable(&r->model->arena, symbol->index);
+    const saltus_expr *e = saltus_expr_variable(&r->model->arena, factor);
     SALTUS_NEED(e);
-    if (!sbml_constant_value(r, e, &info->factor)) {
+    sbml_find_values(r, e, &values);
+    if (values.n != 1) {
         status =
-            sbml_fail(r, SALTUS_E_UNSUPPORTED, line,
+            sbml_fail(r, SALTUS_E_UNSUPPORTED, (unsigned)r->model->variables[v].line,
                       "species '%s': its conversion factor '%s' is not a constant with a value",
-                      r->model->variables[v].id, id);
+                      r->model->variables[v].id, r->model->variables[factor].id);
         goto done;
     }
+    r->info[v].factor = values.value[0];
 done:
     return status;
 }
@@ -189,19 +201,19 @@ static saltus_status molecules_per_firing(sbml_reader *r, const sbml_place *plac
 /* Firings per unit of extent. Where the document does not say, the unit is that of the species
  * which the reaction changes. */
 static saltus_status firings_per_extent(sbml_reader *r, const sbml_place *place,
-                                        Reaction_t *reaction, const saltus_participant *list, int n,
+                                        Reaction_t *reaction, const sbml_stoichiometry *list, int n,
                                         double *firings)
 {
     saltus_status status = SALTUS_OK;
     SALTUS_TRY(sbml_extent_unit(r, reaction, firings));
     for (int i = 0; i < n; ++i) {
-        const double molecules = r->info[list[i].variable].molecules;
+        const double molecules = r->info[list[i].species].molecules;
         if (*firings != 0.0) {
             break;
         }
         *firings = molecules;
         for (int k = i + 1; k < n; ++k) {
-            if (r->info[list[k].variable].molecules != molecules) {
+            if (r->info[list[k].species].molecules != molecules) {
                 status = sbml_fail(r, SALTUS_E_UNSUPPORTED, place->line,
                                    "%s: its species have different units and no unit of extent is "
                                    "declared",
@@ -221,34 +233,34 @@ done:
  * Reactions
  */
 
-static saltus_status stoichiometry(sbml_reader *r, const sbml_place *place,
-                                   SpeciesReference_t *reference, double *n)
+saltus_status sbml_read_stoichiometry(sbml_reader *r, const sbml_place *place,
+                                      SpeciesReference_t *reference, const saltus_expr **n)
 {
     saltus_status status = SALTUS_OK;
+    saltus_error *err = r->err;
+    saltus_arena *arena = &r->model->arena;
     sbml_place at = *place;
     const char *id = SpeciesReference_isSetId(reference) ? SpeciesReference_getId(reference) : NULL;
+    const sbml_symbol *symbol = id ? sbml_find(r, id) : NULL;
     StoichiometryMath_t *own = SpeciesReference_getStoichiometryMath(reference);
     const ASTNode_t *math = own ? StoichiometryMath_getMath(own) : NULL;
-    const saltus_expr *e = NULL;
 
-    if (id && r->references[sbml_find(r, id)->index].assigned) {
-        math = r->references[sbml_find(r, id)->index].assigned;
+    if (symbol && symbol->kind == NAME_REFERENCE && r->references[symbol->index].assigned) {
+        math = r->references[symbol->index].assigned;
     }
-    if (!math) {
+    if (symbol && symbol->kind == NAME_VARIABLE) {
+        *n = saltus_expr_variable(arena, symbol->index);
+    } else if (math) {
+        at.role = "stoichiometry";
+        at.reaction = -1;
+        SALTUS_TRY(sbml_convert(r, &at, math, n));
+    } else {
         const double value = SpeciesReference_getStoichiometry(reference);
-        *n = isnan(value) ? 1.0 /* level 3: not given */
-                          : value / SpeciesReference_getDenominator(reference);
-        goto done;
+        *n = saltus_expr_const(arena, isnan(value)
+                                          ? 1.0 /* level 3: not given */
+                                          : value / SpeciesReference_getDenominator(reference));
     }
-    at.role = "stoichiometry";
-    at.reaction = -1;
-    SALTUS_TRY(sbml_convert(r, &at, math, &e));
-    if (!sbml_constant_value(r, e, n)) {
-        status = sbml_fail(r, SALTUS_E_UNSUPPORTED, at.line,
-                           "%s: the stoichiometry of '%s' is not a constant number", at.what,
-                           SpeciesReference_getSpecies(reference));
-        goto done;
-    }
+    SALTUS_NEED(*n);
 done:
     return status;
 }
@@ -284,61 +296,125 @@ static saltus_status check_change(sbml_reader *r, const sbml_place *place, int v
                                            : "a rate rule determines");
 }
 
-/* Find the species of one side; stoichiometries follow when the unit of extent is known. */
+/* The species of one side and their stoichiometries, behind the *n that are listed already. */
 static saltus_status read_side(sbml_reader *r, const sbml_place *place, ListOf_t *side,
-                               saltus_participant *list)
+                               bool is_product, sbml_stoichiometry *list, int *n)
 {
     saltus_status status = SALTUS_OK;
-    const unsigned n = ListOf_size(side);
-    for (unsigned i = 0; i < n; ++i) {
+    for (unsigned i = 0; i < ListOf_size(side); ++i) {
         SpeciesReference_t *reference = (SpeciesReference_t *)ListOf_get(side, i);
-        SALTUS_TRY(
-            find_species(r, place, SpeciesReference_getSpecies(reference), &list[i].variable));
-        SALTUS_TRY(check_change(r, place, list[i].variable));
+        const char *id = SpeciesReference_getSpecies(reference);
+        sbml_stoichiometry *s = &list[*n];
+        SALTUS_TRY(find_species(r, place, id, &s->species));
+        SALTUS_TRY(check_change(r, place, s->species));
+        SALTUS_TRY(sbml_read_stoichiometry(r, place, reference, &s->n));
+        s->name = SpeciesReference_isSetId(reference) ? SpeciesReference_getId(reference) : id;
+        s->is_product = is_product;
+        sbml_find_values(r, s->n, &s->values);
+        const bool matters = s->values.n == 1 || !r->model->variables[s->species].boundary;
+        *n += matters;
     }
 done:
     return status;
 }
 
-/* Fill in how many, and leave out those that do not change. */
-static saltus_status count_side(sbml_reader *r, const sbml_place *place, ListOf_t *side,
-                                double firings, saltus_participant *list, int *n)
+/* What is below 0 belongs on the other side. */
+static int side_of(const sbml_stoichiometry *s, double n)
 {
-    saltus_status status = SALTUS_OK;
-    const unsigned size = ListOf_size(side);
-    int kept = 0;
-    for (unsigned i = 0; i < size; ++i) {
-        double value = 1.0;
-        saltus_participant p = list[i];
-        SALTUS_TRY(stoichiometry(r, place, (SpeciesReference_t *)ListOf_get(side, i), &value));
-        SALTUS_TRY(molecules_per_firing(r, place, p.variable, value, firings, &p));
-        if (p.n > 0 || p.part > 0.0) {
-            list[kept++] = p;
-        }
-    }
-    *n = kept;
-done:
-    return status;
+    return s->is_product != (n < 0.0);
 }
 
-static saltus_status read_participants(sbml_reader *r, const sbml_place *place,
-                                       Reaction_t *reaction, saltus_reaction *out, double *firings)
+saltus_status sbml_make_sides(sbml_reader *r, const sbml_stoichiometry *list, int n,
+                              sbml_sides *sides)
 {
     saltus_status status = SALTUS_OK;
     saltus_error *err = r->err;
-    ListOf_t *reactants = Reaction_getListOfReactants(reaction);
-    ListOf_t *products = Reaction_getListOfProducts(reaction);
-    const unsigned n = ListOf_size(reactants), m = ListOf_size(products);
-    saltus_participant *list =
-        saltus_arena_alloc(&r->model->arena, ((size_t)n + m + 1) * sizeof *list);
-    SALTUS_NEED(list);
-    SALTUS_TRY(read_side(r, place, reactants, list));
-    SALTUS_TRY(read_side(r, place, products, list + n));
-    SALTUS_TRY(firings_per_extent(r, place, reaction, list, (int)(n + m), firings));
-    SALTUS_TRY(count_side(r, place, reactants, *firings, list, &out->n_reactants));
-    SALTUS_TRY(count_side(r, place, products, *firings, list + n, &out->n_products));
-    out->reactants = list;
-    out->products = list + n;
+    size_t most[2] = {1, 1};
+    for (int i = 0; i < n; ++i) {
+        bool may[2] = {!list[i].is_product, list[i].is_product};
+        for (int k = 0; k < list[i].values.n; ++k) {
+            may[side_of(&list[i], list[i].values.value[k])] = true;
+        }
+        most[0] += may[0];
+        most[1] += may[1];
+    }
+    *sides = (sbml_sides){.n = {0}};
+    for (int k = 0; k < 2; ++k) {
+        sides->list[k] = saltus_arena_alloc(&r->model->arena, most[k] * sizeof *sides->list[k]);
+        SALTUS_NEED(sides->list[k]);
+    }
+done:
+    return status;
+}
+
+saltus_status sbml_put_participant(sbml_reader *r, const sbml_place *place,
+                                   const sbml_stoichiometry *s, double n, double firings,
+                                   sbml_sides *sides)
+{
+    saltus_status status = SALTUS_OK;
+    const int side = side_of(s, n);
+    saltus_participant p = {.variable = s->species};
+    SALTUS_TRY(molecules_per_firing(r, place, s->species, fabs(n), firings, &p));
+    if (p.n > 0 || p.part > 0.0) { /* else it does not change */
+        sides->list[side][sides->n[side]++] = p;
+    }
+done:
+    return status;
+}
+
+saltus_status sbml_push_with_sides(sbml_reader *r, const saltus_reaction *reaction,
+                                   const sbml_sides *sides)
+{
+    saltus_reaction out = *reaction;
+    out.reactants = sides->list[0];
+    out.n_reactants = sides->n[0];
+    out.products = sides->list[1];
+    out.n_products = sides->n[1];
+    return saltus_model_push_reaction(r->model, &out, r->err);
+}
+
+/* Add a reaction with all that it says of species. */
+static saltus_status push(sbml_reader *r, const sbml_place *place, const saltus_reaction *reaction,
+                          const sbml_stoichiometry *list, int n, double firings)
+{
+    saltus_status status = SALTUS_OK;
+    sbml_sides sides;
+    bool varies = false;
+    for (int i = 0; i < n; ++i) {
+        varies |= list[i].values.n != 1;
+    }
+    if (varies) {
+        return sbml_push_varying(r, place, reaction, list, n, firings);
+    }
+    SALTUS_TRY(sbml_make_sides(r, list, n, &sides));
+    for (int i = 0; i < n; ++i) {
+        SALTUS_TRY(
+            sbml_put_participant(r, place, &list[i], list[i].values.value[0], firings, &sides));
+    }
+    SALTUS_TRY(sbml_push_with_sides(r, reaction, &sides));
+done:
+    return status;
+}
+
+/* Find what a reaction changes. The list is good until that of the next one. */
+static saltus_status read_species_of(sbml_reader *r, const sbml_place *place, Reaction_t *reaction,
+                                     int *n)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_error *err = r->err;
+    const size_t most =
+        (size_t)Reaction_getNumReactants(reaction) + Reaction_getNumProducts(reaction);
+    *n = 0;
+    if (most > r->n_stoichiometries) {
+        sbml_stoichiometry *grown = saltus_realloc(r->stoichiometries, most, sizeof *grown);
+        SALTUS_NEED(grown);
+        r->stoichiometries = grown;
+        r->n_stoichiometries = most;
+    }
+    SALTUS_TRY(
+        read_side(r, place, Reaction_getListOfReactants(reaction), false, r->stoichiometries, n));
+    SALTUS_TRY(
+        read_side(r, place, Reaction_getListOfProducts(reaction), true, r->stoichiometries, n));
     for (unsigned i = 0; i < Reaction_getNumModifiers(reaction); ++i) {
         int v = -1;
         SALTUS_TRY(find_species(
@@ -381,6 +457,7 @@ static saltus_status read_reaction(sbml_reader *r, int index)
                            .reversible = Reaction_getReversible(reaction)};
     sbml_place place = sbml_place_at("reaction", id, "rate law", sbml_line(reaction));
     double firings = 1.0;
+    int n = 0;
 
     place.reaction = index;
     out.id = saltus_arena_strndup(&r->model->arena, id, strlen(id));
@@ -390,9 +467,10 @@ static saltus_status read_reaction(sbml_reader *r, int index)
                            "%s is fast, which is not supported", place.what);
         goto done;
     }
-    SALTUS_TRY(read_participants(r, &place, reaction, &out, &firings));
+    SALTUS_TRY(read_species_of(r, &place, reaction, &n));
+    SALTUS_TRY(firings_per_extent(r, &place, reaction, r->stoichiometries, n, &firings));
     SALTUS_TRY(read_law(r, &place, Reaction_getKineticLaw(reaction), firings, &out));
-    SALTUS_TRY(saltus_model_push_reaction(r->model, &out, err));
+    SALTUS_TRY(push(r, &place, &out, r->stoichiometries, n, firings));
 done:
     return status;
 }

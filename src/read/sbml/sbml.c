@@ -35,6 +35,24 @@ void sbml_warn(sbml_reader *r, unsigned line, const char *format, ...)
     }
 }
 
+saltus_status sbml_note_mean_only(sbml_reader *r, unsigned line, const char *format, ...)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_error *err = r->err;
+    char text[500], whole[800];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (!r->model->mean_only) {
+        const int n = snprintf(whole, sizeof whole, "%.200s:%u: %s", r->path, line, text);
+        r->model->mean_only = saltus_arena_strndup(&r->model->arena, whole, (size_t)n);
+        SALTUS_NEED(r->model->mean_only);
+    }
+done:
+    return status;
+}
+
 unsigned sbml_line(const void *element)
 {
     return SBase_getLine(element);
@@ -183,6 +201,7 @@ done:
     saltus_free(r.info);
     saltus_free(r.references);
     saltus_free(r.locals);
+    saltus_free(r.stoichiometries);
     saltus_map_free(&r.names);
     saltus_model_destroy(r.model);
     return status;

@@ -2,7 +2,8 @@
  * What the parts of the SBML reader share. sbml.c opens the document and holds the entry points,
  * check.c keeps away what libsbml cannot take, parts.c (variables and rules),
  * reactions.c and events.c turn the lists of a document into a model, math.c MathML
- * into expressions, units.c units into molecules.
+ * into expressions, vary.c stoichiometries that vary into reactions of molecules, units.c units
+ * into molecules.
  *
  * Only these files know libsbml. Its C functions cannot report that memory ran out: libsbml throws,
  * and guard.cpp catches that around everything. So whatever the functions here allocate and
@@ -42,6 +43,7 @@ typedef struct sbml_info {
     bool has_rule;       /* an assignment rule, converted or not */
     Rule_t *rate;        /* its rate rule, or NULL */
     bool assigned;       /* by some event */
+    bool is_wanted;      /* its possible values are being looked for */
     int event, position; /* the last event that assigns it (from 1), and its place there */
 } sbml_info;
 
@@ -50,6 +52,29 @@ typedef struct sbml_reference {
     SpeciesReference_t *of;
     const ASTNode_t *assigned; /* initial assignment to it, or an assignment rule, or NULL */
 } sbml_reference;
+
+/* The values that an expression may have in the course of a trajectory, each once. n is 0 where
+ * they are not known, or too many. */
+enum { SBML_MOST_VALUES = 32 };
+typedef struct sbml_values {
+    double value[SBML_MOST_VALUES];
+    int n;
+} sbml_values;
+
+/* The stoichiometry of a species in a reaction, as the document gives it. */
+typedef struct sbml_stoichiometry {
+    const char *name; /* its id, or that of the species */
+    int species;
+    bool is_product;
+    const saltus_expr *n;
+    sbml_values values;
+} sbml_stoichiometry;
+
+/* What a reaction consumes, and what it makes. */
+typedef struct sbml_sides {
+    saltus_participant *list[2];
+    int n[2];
+} sbml_sides;
 
 /* Local parameters of a reaction: a run of the model's variables named "R.k". */
 typedef struct sbml_locals {
@@ -79,7 +104,9 @@ typedef struct sbml_reader {
     size_t info_capacity;
     sbml_reference *references;
     size_t n_references, references_capacity;
-    sbml_locals *locals;         /* [reaction] */
+    sbml_locals *locals;                 /* [reaction] */
+    sbml_stoichiometry *stoichiometries; /* of the reaction that is being read */
+    size_t n_stoichiometries;
     size_t n_nodes;              /* of all expressions together */
     bool mole_seen, scaled_seen; /* units and factors that are worth a warning */
     bool is_mole_given;          /* by whoever reads: how many molecules stand for a mole */
@@ -96,6 +123,9 @@ sbml_fail(sbml_reader *r, saltus_status code, unsigned line, const char *format,
 __attribute__((format(printf, 3, 4))) void sbml_warn(sbml_reader *r, unsigned line,
                                                      const char *format, ...);
 unsigned sbml_line(const void *element);
+/** Note why the mean field alone has a meaning, with the same beginning; the first reason stays. */
+__attribute__((format(printf, 3, 4))) SALTUS_MUST_CHECK saltus_status
+sbml_note_mean_only(sbml_reader *r, unsigned line, const char *format, ...);
 
 /** The symbol of a name, or NULL. Valid until the next name is defined. */
 const sbml_symbol *sbml_find(const sbml_reader *r, const char *id);
@@ -150,9 +180,37 @@ SALTUS_MUST_CHECK saltus_status sbml_rate_of_molecules(sbml_reader *r, const sbm
                                                        const saltus_expr **out);
 /** math.c: the size of a compartment matters: warn once if it had to be assumed. */
 void sbml_use_size(sbml_reader *r, int compartment);
-/** math.c: the number that an expression of numbers and of constant parameters always has;
- * false when it may vary. Its parameters cannot be set any more. */
-bool sbml_constant_value(const sbml_reader *r, const saltus_expr *e, double *value);
+
+/** vary.c: the values that an expression may have, once rules and events are read. Its parameters
+ * cannot be set any more. */
+void sbml_find_values(const sbml_reader *r, const saltus_expr *e, sbml_values *out);
+/** vary.c: make a stoichiometry a variable of the model, because something determines it. Nothing
+ * happens to what is none. */
+SALTUS_MUST_CHECK saltus_status sbml_let_vary(sbml_reader *r, const char *id);
+/** vary.c: add a reaction some of whose n stoichiometries vary; `reaction` is without participants.
+ */
+SALTUS_MUST_CHECK saltus_status sbml_push_varying(sbml_reader *r, const sbml_place *place,
+                                                  const saltus_reaction *reaction,
+                                                  const sbml_stoichiometry *list, int n,
+                                                  double firings);
+/** reactions.c: empty sides, with room for any values of n stoichiometries. */
+SALTUS_MUST_CHECK saltus_status sbml_make_sides(sbml_reader *r, const sbml_stoichiometry *list,
+                                                int n, sbml_sides *sides);
+/** reactions.c: put what a firing changes of a species, with stoichiometry n, on its side, or on
+ * the other if n is below 0. */
+SALTUS_MUST_CHECK saltus_status sbml_put_participant(sbml_reader *r, const sbml_place *place,
+                                                     const sbml_stoichiometry *s, double n,
+                                                     double firings, sbml_sides *sides);
+/** reactions.c: add a reaction to the model, with these sides. */
+SALTUS_MUST_CHECK saltus_status sbml_push_with_sides(sbml_reader *r,
+                                                     const saltus_reaction *reaction,
+                                                     const sbml_sides *sides);
+/** reactions.c: the stoichiometry of a reactant or product. */
+SALTUS_MUST_CHECK saltus_status sbml_read_stoichiometry(sbml_reader *r, const sbml_place *place,
+                                                        SpeciesReference_t *reference,
+                                                        const saltus_expr **n);
+/** reactions.c: the parameter that is the conversion factor of a species; -1: it has none. */
+SALTUS_MUST_CHECK saltus_status sbml_find_factor(sbml_reader *r, int v, int *factor);
 
 /** units.c: molecules per unit of a species' amount. One whose unit is not declared, or counts no
  * things, is a molecule, or a mole where the reader was told of how many molecules. */

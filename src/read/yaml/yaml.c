@@ -258,6 +258,7 @@ enum {
     EVENTS,
     NEGATIVE,
     LACKING,
+    METHODS,
     LATTICE,
     N_KEYS
 };
@@ -266,7 +267,7 @@ enum {
 static saltus_status read_sbml(saltus_yaml_reader *r, const saltus_yaml_field f[N_KEYS])
 {
     saltus_status status = SALTUS_OK;
-    for (int i = TIME; i <= LACKING; ++i) {
+    for (int i = TIME; i <= METHODS; ++i) {
         if (f[i].entry && i != STOICHIOMETRY) {
             status = saltus_yaml_fail(r, f[i].entry->key, SALTUS_E_UNSUPPORTED,
                                       "'%s' cannot stand beside 'sbml': the SBML file says it",
@@ -299,12 +300,14 @@ done:
     return status;
 }
 
-/* What becomes of parts of molecules, of laws below 0 and of reactions that lack reactants. */
+/* What becomes of parts of molecules, of laws below 0 and of reactions that lack reactants; methods
+ * that have a meaning. */
 static saltus_status read_choices(const saltus_yaml_reader *r, const saltus_yaml_field f[N_KEYS])
 {
     saltus_status status = SALTUS_OK;
     saltus_model *m = r->model;
-    for (int i = NEGATIVE; i <= LACKING && r->has_lattice; ++i) {
+    bool is_mean = false;
+    for (int i = NEGATIVE; i <= METHODS && r->has_lattice; ++i) {
         if (f[i].entry) {
             status = saltus_yaml_fail(r, f[i].entry->key, SALTUS_E_UNSUPPORTED,
                                       "'%s' is of models without a lattice", f[i].key);
@@ -314,6 +317,8 @@ static saltus_status read_choices(const saltus_yaml_reader *r, const saltus_yaml
     SALTUS_TRY(read_choice(r, &f[STOICHIOMETRY], "refuse", "draw", &m->draws_stoichiometry));
     SALTUS_TRY(read_choice(r, &f[NEGATIVE], "error", "backward", &m->goes_back));
     SALTUS_TRY(read_choice(r, &f[LACKING], "error", "idle", &m->idles));
+    SALTUS_TRY(read_choice(r, &f[METHODS], "all", "ode", &is_mean));
+    m->mean_only = is_mean ? "the model says that it is one of method ode alone" : NULL;
 done:
     return status;
 }
@@ -369,6 +374,7 @@ static saltus_status read_root(saltus_yaml_reader *r, const saltus_yaml_node *ro
                                    {.key = "events"},
                                    {.key = "negative laws"},
                                    {.key = "lacking reactants"},
+                                   {.key = "methods"},
                                    {.key = "lattice"}};
     SALTUS_TRY(saltus_yaml_fields(r, root, "model", f, N_KEYS));
     for (int i = 0; i < N_KEYS; ++i) { /* "events:" with nothing behind it has nothing in it */
