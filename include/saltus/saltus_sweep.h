@@ -153,6 +153,22 @@ SALTUS_API double saltus_sweep_value(const saltus_sweep *sweep, int axis, int64_
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_sweep_freeze(const saltus_sweep *sweep,
                                                                int64_t point, saltus_model *model,
                                                                saltus_law law, saltus_error *err);
+/**
+ * The same, and see that the plan's method takes the model there.
+ *
+ * @param sweep whose points are made
+ * @param point 0 <= point < saltus_sweep_n_points
+ * @param model frozen or not; its plans must be gone
+ * @param law   as for saltus_model_freeze
+ * @param plan  NULL: the usual options
+ * @param err   see saltus_error
+ * @return as saltus_sweep_freeze, and as saltus_plan_create what a method refuses
+ */
+SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_sweep_check(const saltus_sweep *sweep,
+                                                              int64_t point, saltus_model *model,
+                                                              saltus_law law,
+                                                              const saltus_plan_options *plan,
+                                                              saltus_error *err);
 
 /* ------------------------------------------------------------------------------------------------
  * Simulating them

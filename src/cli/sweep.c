@@ -95,8 +95,8 @@ static saltus_status make_points(session *s, saltus_error *err)
 
 enum { MOST_CHECKED = 1000 };
 
-/* Values that the model refuses are found before there is a file: every value of a grid's axes, as
- * long as they are not too many, or the first points of a design. */
+/* Values that the model or the method refuses are found before there is a file: every value of a
+ * grid's axes, as long as they are not too many, or the first points of a design. */
 static saltus_status check_values(const session *s, saltus_model *model, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -107,7 +107,8 @@ static saltus_status check_values(const session *s, saltus_model *model, saltus_
         behind = length > 0 ? behind / length : 1;
         for (int64_t i = 0; i < n && status == SALTUS_OK;
              i += i + 1 < n && i >= MOST_CHECKED ? n - 1 - i : 1) {
-            status = saltus_sweep_freeze(s->sweep, i * behind, model, s->of.a->law, err);
+            status = saltus_sweep_check(s->sweep, i * behind, model, s->of.a->law, &s->options.plan,
+                                        err);
         }
     }
     return status;

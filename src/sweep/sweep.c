@@ -3,7 +3,9 @@
 
 #include "core/memory.h"
 #include "core/number.h"
-#include "saltus/saltus.h"
+#include "ensemble/plan.h"
+#include "method/method.h"
+#include "model/network/network.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -154,6 +156,26 @@ saltus_status saltus_sweep_freeze(const saltus_sweep *sweep, int64_t point, salt
     if (status != SALTUS_OK) {
         name_line(sweep, sweep->file ? sweep->lines[point] : 0, err);
     }
+    return status;
+}
+
+saltus_status saltus_sweep_check(const saltus_sweep *sweep, int64_t point, saltus_model *model,
+                                 saltus_law law, const saltus_plan_options *plan, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_plan_options o = saltus_plan_options_given(plan);
+    saltus_method method;
+    SALTUS_TRY(saltus_sweep_freeze(sweep, point, model, law, err));
+    if (!o.method || saltus_method_is_auto(o.method)) {
+        method = saltus_method_usual(model);
+    } else {
+        SALTUS_TRY(saltus_method_parse(o.method, model->network->lattice != NULL, &method, err));
+    }
+    status = saltus_method_of(method)->check(model, &o, err);
+    if (status != SALTUS_OK) {
+        name_line(sweep, sweep->file ? sweep->lines[point] : 0, err);
+    }
+done:
     return status;
 }
 

@@ -704,20 +704,36 @@ static void fractions_of_molecules_are_rounded_and_told(void **state)
     }
 }
 
+/* What no method takes is refused; the mean field has other amounts. */
 static void amounts_that_are_no_numbers_of_molecules_are_refused(void **state)
 {
-    static const char *const cases[][2] = {{"k - 2", "-1 is negative"},
-                                           {"k - 1.6", "-0.6 is negative"},
-                                           {"k*nan", "nan is no number of molecules"},
-                                           {"k*inf", "inf is no number of molecules"},
-                                           {"k*1e19", "1e+19 is no number of molecules"}};
+    static const struct {
+        const char *amount, *says;
+        double of_mean;
+    } cases[] = {{"k*nan", "nan is no number of molecules", (double)NAN},
+                 {"k*inf", "inf is no number of molecules", (double)NAN},
+                 {"k - 2", "-1 is negative", -1.0},
+                 {"k - 1.6", "-0.6 is negative", -0.6},
+                 {"k*1e19", "1e+19 is no number of molecules", 1e19}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         char text[200], message[200];
-        (void)snprintf(text, sizeof text, "parameters: {k: 1}\nspecies:\n  A: %s\n", cases[i][0]);
+        (void)snprintf(text, sizeof text,
+                       "parameters: {k: 1}\nspecies:\n  A: %s\nreactions: {r: A -> 0 @ k}\n",
+                       cases[i].amount);
         (void)snprintf(message, sizeof message, "model.yaml:3: species 'A': initial amount %s",
-                       cases[i][1]);
-        check_not_frozen(text, SALTUS_E_MODEL, message);
+                       cases[i].says);
+        if (isnan(cases[i].of_mean)) {
+            check_not_frozen(text, SALTUS_E_MODEL, message);
+            continue;
+        }
+        saltus_model *m = freeze_text(text, SALTUS_LAW_LITERAL);
+        assert_string_equal(m->network->mean_only, message);
+        assert_non_null(strstr(m->network->mean_only_hint, "`method ode` takes it"));
+        assert_true(fabs(m->network->initial_amounts[0] - cases[i].of_mean) <=
+                    1e-15 * fabs(cases[i].of_mean));
+        assert_true(saltus_model_value_at(m, 1).value == m->network->initial_amounts[0]);
+        saltus_model_destroy(m);
     }
 }
 

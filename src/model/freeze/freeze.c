@@ -351,7 +351,7 @@ static saltus_status fill_names_and_starts(saltus_freezer *f, saltus_error *err)
         const saltus_binding *b = &f->net->bindings[i];
         if (b->row >= 0 && b->row < t->n_species) {
             f->net->species_names[b->row] = f->model->variables[i].id;
-            counts[b->row] = (int64_t)b->value;
+            counts[b->row] = b->value < 0x1p63 ? (int64_t)b->value : INT64_MAX; /* of no use then */
             amounts[b->row] = f->amounts[i];
         } else if (b->role == SALTUS_ROLE_VARIABLE) {
             variables[b->row - t->row_variables] = b->value;
@@ -492,6 +492,37 @@ done:
     return status;
 }
 
+/* Amounts that are no counts are of the mean field alone, or freezing fails with this status. Where
+ * they are too large, what would make them fit is worth finding out. */
+static saltus_status note_misfit(saltus_freezer *f, saltus_status failed, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_freezer tried = {.model = f->model, .law_mode = f->law_mode};
+    char options[400], hint[600] = "`set` gives it another initial amount";
+    if (f->is_too_large) {
+        SALTUS_TRY(allocate(&tried, err));
+        saltus_find_reals(&tried);
+        if (saltus_suggest_amounts(&tried, options, sizeof options)) {
+            (void)snprintf(hint, sizeof hint, "%s makes about 1000 molecules of the largest amount",
+                           options);
+        }
+    }
+    if (failed != SALTUS_OK) {
+        if (f->is_too_large) {
+            saltus_error_hint(err, "%s", hint);
+        }
+        status = failed;
+        goto done;
+    }
+    if (f->misfit[0]) {
+        (void)strcat(hint, "; `method ode` takes it as it is");
+        SALTUS_TRY(saltus_note_mean_only(f, f->misfit, hint, err));
+    }
+done:
+    saltus_freezer_free(&tried);
+    return status;
+}
+
 typedef struct freezing {
     saltus_model *model;
     saltus_law law;
@@ -518,7 +549,8 @@ static saltus_status freeze(void *user, saltus_error *err)
     SALTUS_TRY(check_mean_only(&f, err));
     SALTUS_TRY(saltus_check_draws(&f, err));
     saltus_find_reals(&f);
-    SALTUS_TRY(saltus_evaluate(&f, err));
+    status = saltus_evaluate(&f, err);
+    SALTUS_TRY(note_misfit(&f, status, err));
     SALTUS_TRY(saltus_check_volumes(&f, err));
     SALTUS_TRY(note_changes(&f, err));
     SALTUS_TRY(saltus_note_rates(&f, err));

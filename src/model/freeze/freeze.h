@@ -67,11 +67,13 @@ typedef struct saltus_freezer {
     saltus_network *net;
     saltus_arena *arena; /**< the network's: its tables */
     saltus_law law_mode;
-    double *values;            /**< [variable] at time 0; on a lattice those of a site */
-    double *amounts;           /**< [variable] of species, before they were rounded to counts */
-    unsigned char *reads;      /**< [variable] what its value comes from: saltus_reads */
-    bool *reacts;              /**< [variable] reactions change it */
-    bool *is_assigned;         /**< [variable] events change it */
+    double *values;       /**< [variable] at time 0; on a lattice those of a site */
+    double *amounts;      /**< [variable] of species, before they were rounded to counts */
+    char misfit[400];     /**< what is wrong with an amount that is no count, a sentence; or "" */
+    bool is_too_large;    /**< it has too many molecules */
+    unsigned char *reads; /**< [variable] what its value comes from: saltus_reads */
+    bool *reacts;         /**< [variable] reactions change it */
+    bool *is_assigned;    /**< [variable] events change it */
     const saltus_expr **rules; /**< [variable] rule with clock conditions as flags, or NULL */
     const saltus_expr **rates; /**< [variable] rate rule with clock conditions as flags, or NULL */
     bool *has_time;            /**< [variable] its rule reads the time other than through flags */

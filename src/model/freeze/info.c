@@ -93,9 +93,20 @@ static int n_species(const saltus_model *m)
     return n;
 }
 
+/* What a species starts with: a count, or an amount that is none. */
+static bool is_no_count(const saltus_network *n, int row)
+{
+    double count;
+    return !saltus_start_count(n->initial_amounts[row], &count);
+}
+
+static double start_of(const saltus_network *n, int row)
+{
+    return is_no_count(n, row) ? n->initial_amounts[row] : (double)n->tables.initial_counts[row];
+}
+
 static void print_species(const saltus_model *m, int most, FILE *out)
 {
-    const saltus_tables *t = &m->network->tables;
     int shown = 0;
     fprintf(out, "\nspecies (%d)\n", n_species(m));
     for (size_t i = 0; i < m->n_variables; ++i) {
@@ -109,8 +120,10 @@ static void print_species(const saltus_model *m, int most, FILE *out)
                     b->role == SALTUS_ROLE_CONSTANT ? "never changes; a real value, not a count"
                                                     : "a real value, not a count");
         } else {
-            fprintf(out, "  %-24s %lld%s", v->id, (long long)t->initial_counts[b->row],
-                    b->role == SALTUS_ROLE_CONSTANT ? "   (never changes)" : "");
+            fprintf(out, "  %-24s ", v->id);
+            fprintf(out, is_no_count(m->network, b->row) ? "%.10g" : "%.0f",
+                    start_of(m->network, b->row));
+            fputs(b->role == SALTUS_ROLE_CONSTANT ? "   (never changes)" : "", out);
         }
         print_draw(m, v, out);
         fputc('\n', out);
@@ -325,8 +338,7 @@ saltus_model_value saltus_model_value_at(const saltus_model *model, int i)
     return (saltus_model_value){.name = v->id,
                                 .kind = v->rule ? "rule" : kinds[v->kind],
                                 .unit = v->unit,
-                                .value = is_count
-                                             ? (double)model->network->tables.initial_counts[b->row]
+                                .value = is_count ? start_of(model->network, b->row)
                                          : b->role == SALTUS_ROLE_RULE ? (double)NAN
                                                                        : b->value};
 }

@@ -22,9 +22,8 @@ typedef struct evaluation {
     size_t n_frames, frames_capacity;
     int *references;
     size_t n_references, references_capacity;
-    bool is_too_large; /* an amount is: what would help is worth finding out */
-    bool is_rough;     /* an amount was changed by much when it was rounded */
-    bool is_search;    /* for the largest amount: amounts stay as they are computed */
+    bool is_rough;  /* an amount was changed by much when it was rounded */
+    bool is_search; /* for the largest amount: amounts stay as they are computed */
     double largest;
     int largest_variable;
 } evaluation;
@@ -74,11 +73,17 @@ static double start_count(evaluation *v, const saltus_variable *var, double valu
         return value;
     }
     if (!saltus_start_count(value, &whole)) {
-        v->status = saltus_error_set(v->err, SALTUS_E_MODEL, "%sspecies '%s': initial amount %g %s",
-                                     saltus_place(m, var->line, place), var->id, value,
-                                     value < 0.0 ? "is negative" : "is no number of molecules");
-        v->is_too_large = value >= 9223372036854775808.0;
-        return 0.0;
+        saltus_freezer *f = v->f;
+        if (!f->misfit[0]) {
+            (void)snprintf(f->misfit, sizeof f->misfit, "%sspecies '%.150s': initial amount %g %s",
+                           saltus_place(m, var->line, place), var->id, value,
+                           value < 0.0 ? "is negative" : "is no number of molecules");
+        }
+        f->is_too_large |= value >= 9223372036854775808.0;
+        if (!isfinite(value) || m->space) {
+            v->status = saltus_error_set(v->err, SALTUS_E_MODEL, "%s", f->misfit);
+        }
+        return value; /* of the mean field, which has real amounts */
     }
     if (!is_drawn && fabs(whole - value) > 1e-9 * whole) { /* 0.1 * 30 is no reason to speak */
         saltus_model_warn_of_whole(m, "%sspecies '%s': initial amount %.10g is rounded to %.0f",
@@ -270,17 +275,6 @@ double saltus_largest_amount(saltus_freezer *f, int *variable)
     return v.status == SALTUS_OK ? v.largest : 0.0;
 }
 
-/* Amounts are too large: say which options would make them fit. */
-static void hint_amounts(saltus_freezer *f, saltus_error *err)
-{
-    char options[400];
-    if (saltus_suggest_amounts(f, options, sizeof options)) {
-        saltus_error_hint(err, "%s makes about 1000 molecules of the largest amount", options);
-    } else {
-        saltus_error_hint(err, "`set` gives it another initial amount");
-    }
-}
-
 /* Amounts are so few that they are not what the file gives: say with which option they would be. */
 static void warn_of_few(const evaluation *v)
 {
@@ -306,9 +300,6 @@ saltus_status saltus_evaluate(saltus_freezer *f, saltus_error *err)
     }
     if (v.status == SALTUS_OK && f->model->space && f->model->space->site_sizes) {
         evaluate_in_site(&v);
-    }
-    if (v.is_too_large) {
-        hint_amounts(f, err);
     }
     if (v.status == SALTUS_OK && v.is_rough) {
         warn_of_few(&v);
