@@ -165,7 +165,7 @@ typedef struct saltus_plan saltus_plan;
  * @retval SALTUS_E_INVALID     an option is out of its range, or the model is not frozen or does
  *                              not go with method or layout
  * @retval SALTUS_E_UNSUPPORTED the backend does not have this method, or cannot record what the
- *                              columns name
+ *                              columns name; or the model has a meaning by method ode alone
  * @retval SALTUS_E_NO_MEMORY   memory ran out
  *
  * Tau-leaping: Cao, Gillespie & Petzold, J. Chem. Phys. 124 (2006) 044109, doi:10.1063/1.2159468.
