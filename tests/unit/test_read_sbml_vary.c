@@ -334,6 +334,44 @@ static void rates_that_have_no_meaning_are_refused(void **state)
         SALTUS_E_UNSUPPORTED, "an assignment rule determines the size of 'cell'", NULL);
 }
 
+/* Known and unknown values, rates of amounts and concentrations: no memory is no other model. */
+static void each_allocation_may_fail(void **state)
+{
+    static const document cases[] = {
+        {.parameters = PARAMETER("p", "false", "value=\"2\""),
+         .rules = RULE("n", APPLY("times", CI("p") CN("2"))),
+         .events = AT("5", "p", CN("3"))},
+        {.rules = RATE_RULE("n", CN("1")) RATE_RULE("cell", CN("1")) RULE("y", RATE_OF("X"))},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        const char *text = write_document(&cases[i]);
+        saltus_model *whole = read_text(text), *m = NULL;
+        bool done = false;
+        int n = 0;
+        for (; !done; ++n) {
+            saltus_error err = {.code = SALTUS_OK};
+            saltus_fail_allocation(n);
+            const saltus_status status =
+                saltus_model_parse_sbml(text, strlen(text), "model.xml", &m, &err);
+            saltus_fail_allocation(-1);
+            done =
+                status == SALTUS_OK && saltus_model_n_warnings(m) == saltus_model_n_warnings(whole);
+            if (status == SALTUS_OK) {
+                assert_null(model_difference(m, whole));
+            } else {
+                assert_int_equal(status, SALTUS_E_NO_MEMORY);
+                assert_null(m);
+            }
+            saltus_model_destroy(m);
+            m = NULL;
+            assert_true(n < 10000);
+        }
+        assert_true(n > 50);
+        saltus_model_destroy(whole);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -346,6 +384,7 @@ int main(void)
         cmocka_unit_test(rates_of_amounts_are_those_of_the_mean_field),
         cmocka_unit_test(concentrations_fall_where_sizes_grow),
         cmocka_unit_test(rates_that_have_no_meaning_are_refused),
+        cmocka_unit_test(each_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

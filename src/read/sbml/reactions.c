@@ -156,7 +156,7 @@ static saltus_status read_factor(sbml_reader *r, int v)
     }
     const saltus_expr *e = saltus_expr_variable(&r->model->arena, factor);
     SALTUS_NEED(e);
-    sbml_find_values(r, e, &values);
+    SALTUS_TRY(sbml_find_values(r, e, &values));
     if (values.n != 1) {
         status =
             sbml_fail(r, SALTUS_E_UNSUPPORTED, (unsigned)r->model->variables[v].line,
@@ -310,7 +310,7 @@ static saltus_status read_side(sbml_reader *r, const sbml_place *place, ListOf_t
         SALTUS_TRY(sbml_read_stoichiometry(r, place, reference, &s->n));
         s->name = SpeciesReference_isSetId(reference) ? SpeciesReference_getId(reference) : id;
         s->is_product = is_product;
-        sbml_find_values(r, s->n, &s->values);
+        SALTUS_TRY(sbml_find_values(r, s->n, &s->values));
         const bool matters = s->values.n == 1 || !r->model->variables[s->species].boundary;
         *n += matters;
     }

@@ -183,7 +183,8 @@ void sbml_use_size(sbml_reader *r, int compartment);
 
 /** vary.c: the values that an expression may have, once rules and events are read. Its parameters
  * cannot be set any more. */
-void sbml_find_values(const sbml_reader *r, const saltus_expr *e, sbml_values *out);
+SALTUS_MUST_CHECK saltus_status sbml_find_values(const sbml_reader *r, const saltus_expr *e,
+                                                 sbml_values *out);
 /** vary.c: make a stoichiometry a variable of the model, because something determines it. Nothing
  * happens to what is none. */
 SALTUS_MUST_CHECK saltus_status sbml_let_vary(sbml_reader *r, const char *id);

@@ -15,8 +15,9 @@ enum { MOST_STEPS = 10000, MOST_WAYS = 100 };
 
 typedef struct search {
     const sbml_reader *r;
-    bool marks; /* what is read cannot be set any more */
-    int steps;  /* left; ends what comes from much in many ways */
+    bool marks;      /* what is read cannot be set any more */
+    bool has_failed; /* memory ran out */
+    int steps;       /* left; ends what comes from much in many ways */
 } search;
 
 static bool find_values(search *s, const saltus_expr *e, sbml_values *out);
@@ -83,6 +84,7 @@ static bool combine_values(search *s, const saltus_expr *e, sbml_values *out)
         const saltus_expr *const args[] = {saltus_expr_const(arena, sets[0].value[i % sets[0].n]),
                                            saltus_expr_const(arena, sets[1].value[i / sets[0].n])};
         const saltus_expr *one = saltus_expr_n(arena, e->op, e->n_args, args);
+        s->has_failed |= !one;
         if (!one || !add_value(out, saltus_expr_value(one, NULL, 0.0))) {
             return false;
         }
@@ -112,16 +114,20 @@ static bool find_values(search *s, const saltus_expr *e, sbml_values *out)
            !saltus_op_is_table(e->op) && combine_values(s, e, out);
 }
 
-void sbml_find_values(const sbml_reader *r, const saltus_expr *e, sbml_values *out)
+saltus_status sbml_find_values(const sbml_reader *r, const saltus_expr *e, sbml_values *out)
 {
-    for (int marks = 0; marks < 2; ++marks) {
+    saltus_status status = SALTUS_OK;
+    saltus_error *err = r->err;
+    bool is_known = true;
+    for (int marks = 0; marks < 2 && is_known; ++marks) {
         search s = {.r = r, .marks = marks == 1, .steps = MOST_STEPS};
         out->n = 0;
-        if (!find_values(&s, e, out)) {
-            out->n = 0;
-            return;
-        }
+        is_known = find_values(&s, e, out);
+        SALTUS_NEED(!s.has_failed);
     }
+    out->n = is_known ? out->n : 0;
+done:
+    return status;
 }
 
 /* ------------------------------------------------------------------------------------------------
