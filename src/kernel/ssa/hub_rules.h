@@ -133,8 +133,11 @@ SALTUS_FN int saltus_hub_alone(const saltus_alone *alone, int n, double most, do
 SALTUS_FN int saltus_hub_way(const saltus_entry *q, const int32_t *reactions, double each,
                              double most, double ways, saltus_spot spot, int *near)
 {
-    int way = (q->ways > 1 && spot.low >= each) + (q->ways > 2 && spot.low >= 2.0 * each);
+    int way = 0;
+#if !SALTUS_DEVICE /* the first two without branches, which a processor cannot foresee */
+    way = (q->ways > 1 && spot.low >= each) + (q->ways > 2 && spot.low >= 2.0 * each);
     saltus_spot_leave(&spot, (double)way * each);
+#endif
     for (; way + 1 < q->ways && !(spot.low < each); ++way) { /* exact: they are whole numbers */
         saltus_spot_leave(&spot, each);
     }
