@@ -246,6 +246,8 @@ SALTUS_MUST_CHECK saltus_status bench_open_gpus(int n, saltus_backend **out, sal
     X(core_reactions, ANYWHERE, "one core: the cost of an event against the number of reactions") \
     X(core_networks, ANYWHERE,                                                                    \
       "one trajectory of the large networks in the folder BIONETGEN_NETWORKS")                    \
+    X(large_networks, ANYWHERE,                                                                   \
+      "what events of large networks are like, and what they cost on one core")                   \
     X(scheme, ON_GPUS, "kernels beside the scheme of simulators that generate one for a model")
 
 #define BENCH_DECLARE(name, where, what) \

@@ -51,7 +51,8 @@ static const struct argp_option options[] = {
      0},
     {"threads", OPT_THREADS, "N", 0, "threads of \"all cores\" (one per core)", 0},
     {"examples", OPT_EXAMPLES, "FOLDER", 0, "where the models are (as installed, or built)", 0},
-    {"model", OPT_MODEL, "NAME", 0, "of the models of scheme this alone", 0},
+    {"model", OPT_MODEL, "NAME", 0,
+     "of the models of scheme this alone; of large-networks this, or any other file .net", 0},
     {NULL, 'h', NULL, OPTION_HIDDEN, NULL, -1},
     {NULL, 0, NULL, 0, NULL, 0},
 };

@@ -79,6 +79,7 @@ static void names_are_listed(void **state)
                                         "core-tau",
                                         "core-reactions",
                                         "core-networks",
+                                        "large-networks",
                                         "scheme  "};
     enum { N_NAMES = sizeof names / sizeof *names };
     (void)state;
@@ -168,6 +169,56 @@ static void one_core_is_measured_and_checked(void **state)
     assert_int_equal(count(o.out, "\"check\": \"ok\""), 3 + 2);
     assert_int_equal(count(o.out, "\"ratio_by_hand\": "), 1);
     assert_int_equal(count(o.out, "\"bench\": \"core-networks\", \"model\": \""), 3);
+}
+
+/* The number of a field in the last line that has it. */
+static double field(const char *text, const char *name)
+{
+    char quoted[60];
+    const char *last = NULL;
+    (void)snprintf(quoted, sizeof quoted, "\"%s\": ", name);
+    for (const char *at = text; (at = strstr(at, quoted)) != NULL; ++at) {
+        last = at + strlen(quoted);
+    }
+    assert_non_null(last);
+    return strtod(last, NULL);
+}
+
+/* A network that a script writes is like that for which it stands; the others are not there. Of a
+ * file of one's own events are counted too. */
+static void large_networks_are_measured_and_checked(void **state)
+{
+    static const char *const like[] = {"dependents", "species_changed", "entropy", "frequent",
+                                       "constants"};
+    static const char *const wanted[] = {"wanted_dependents", "wanted_species", "wanted_entropy",
+                                         "wanted_frequent", "wanted_constants"};
+    (void)state;
+    if (getenv("FAKE_CUDA")) {
+        skip(); /* once is enough */
+    }
+    assert_int_equal(setenv("BIONETGEN_NETWORKS", ".", 1), 0);
+    assert_int_equal(system("python3 -B \"$SALTUS_SOURCE/bench/bcr_network\" >bcr.net"), 0);
+    outcome o = saltus("large-networks --quick --device cpu " EXAMPLES);
+    assert_lines(&o, "large-networks");
+    assert_int_equal(count(o.out, "\"skipped\": \"there is no such file\""), 3);
+    assert_int_equal(count(o.out, "\"check\": \"ok\""), 1);
+    assert_int_equal((int)field(o.out, "species"), 1106);
+    assert_int_equal((int)field(o.out, "reactions"), 22079);
+    for (size_t i = 0; i < sizeof like / sizeof *like; ++i) {
+        const double ratio = field(o.out, like[i]) / field(o.out, wanted[i]);
+        assert_true(ratio > 0.8 && ratio < 1.2);
+    }
+    FILE *own = fopen("own.net", "w");
+    assert_non_null(own);
+    assert_true(fputs("begin species\n1 A 50\n2 B 0\nend species\nbegin reactions\n"
+                      "1 1 2 1\n2 2 1 2\nend reactions\n",
+                      own) > 0);
+    assert_int_equal(fclose(own), 0);
+    o = saltus("large-networks --quick --device cpu --model own.net " EXAMPLES);
+    assert_lines(&o, "large-networks");
+    assert_int_equal(count(o.out, "\"model\": \"own.net\", "), 1);
+    assert_int_equal(count(o.out, "\"check\": \"ok\""), 1);
+    assert_true(field(o.out, "dependents") == 2.0);
 }
 
 /* Two lattices, one with two numbers of particles; one cell with three kinds of reactions. */
@@ -310,6 +361,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(wrong_usage_is_refused, enter, leave_directory),
         cmocka_unit_test_setup_teardown(the_cpu_is_measured_and_checked, enter, leave_directory),
         cmocka_unit_test_setup_teardown(one_core_is_measured_and_checked, enter, leave_directory),
+        cmocka_unit_test_setup_teardown(large_networks_are_measured_and_checked, enter,
+                                        leave_directory),
         cmocka_unit_test_setup_teardown(steps_of_lattices_are_timed_and_checked, enter,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(random_networks_are_measured_and_checked, enter,

@@ -8,7 +8,9 @@
 #include "../support/moments.h"
 #include "bench/measure/baseline.h"
 #include "bench/measure/conserved.h"
+#include "bench/measure/plain_network.h"
 #include "bench/measure/random_network.h"
+#include "bench/measure/samples.h"
 #include "bench/measure/tables.h"
 #include "bench/measure/totals.h"
 
@@ -32,7 +34,7 @@ static saltus_model *make(const char *k)
     return m;
 }
 
-static void run(const saltus_model *m, int threads, uint64_t seed, int64_t n, saltus_totals *totals)
+static void run_to(const saltus_model *m, int threads, uint64_t seed, int64_t n, saltus_sink sink)
 {
     saltus_error err = {0};
     saltus_backend *backend = NULL;
@@ -44,13 +46,17 @@ static void run(const saltus_model *m, int threads, uint64_t seed, int64_t n, sa
     options.n_trajectories = n;
     options.times = times;
     options.n_times = N_TIMES;
-    *totals = (saltus_totals){0};
-    const saltus_sink sink = saltus_totals_sink(totals, false);
     OK(saltus_backend_open("cpu", &backend, &err));
     OK(saltus_plan_create(m, backend, &wanted, &plan, &err));
     OK(saltus_run(plan, &options, &sink, NULL, &err));
     saltus_plan_destroy(plan);
     saltus_backend_close(backend);
+}
+
+static void run(const saltus_model *m, int threads, uint64_t seed, int64_t n, saltus_totals *totals)
+{
+    *totals = (saltus_totals){0};
+    run_to(m, threads, seed, n, saltus_totals_sink(totals, false));
     assert_int_equal(totals->statistics.n, n);
 }
 
@@ -114,6 +120,115 @@ static void the_baseline_refuses_other_laws(void **state)
         assert_non_null(strstr(err.message, "'r7'"));
         saltus_model_destroy(m);
     }
+}
+
+/* One molecule goes round; a reaction that reads A never fires. */
+static void events_are_counted(void **state)
+{
+    static const char *const equations[] = {"A -> B", "B -> C", "C -> A", "A + D -> 0"};
+    saltus_error err = {0};
+    saltus_model *m = NULL;
+    plain_network *p = NULL;
+    plain_rows rows;
+    double time = 0.0;
+    (void)state;
+    OK(saltus_model_create("round", &m, &err));
+    for (int s = 0; s < 4; ++s) {
+        OK(saltus_model_add_species(m, (char[]){(char)('A' + s), '\0'}, s == 0, &err));
+    }
+    for (int r = 0; r < 4; ++r) {
+        OK(saltus_model_add_reaction(m, equations[r], equations[r], r == 3 ? "5" : "2", &err));
+    }
+    OK(saltus_model_freeze(m, SALTUS_LAW_LITERAL, &err));
+    OK(plain_network_create(m, &p, &err));
+    assert_int_equal(plain_network_run(p, 1, INFINITY, 3000, &time), 3000);
+    assert_true(fabs(time - 1500.0) < 5.0 * sqrt(3000.0) / 2.0);
+    assert_int_equal(plain_network_counts(p)[0], 1);
+    OK(plain_network_rows(p, &rows, &err));
+    assert_int_equal(rows.events, 3000);
+    assert_true(rows.species == 2.0);
+    assert_true(fabs(rows.dependents - 8.0 / 3.0) < 1e-12);
+    assert_true(rows.changes == 2.0);
+    assert_true(fabs(rows.entropy - log2(3.0)) < 1e-12);
+    assert_int_equal(rows.n_frequent, 3);
+    assert_int_equal(rows.n_constants, 2);
+    plain_network_free(p);
+    saltus_model_destroy(m);
+}
+
+static void plain_runs(const saltus_model *m, int n, saltus_samples *samples)
+{
+    saltus_error err = {0};
+    plain_network *p = NULL;
+    double time = 0.0;
+    *samples = (saltus_samples){.n_columns = 2, .most = n};
+    OK(plain_network_create(m, &p, &err));
+    for (int i = 0; i < n; ++i) {
+        assert_true(plain_network_run(p, (uint64_t)i, 1.0, INT64_MAX, &time) > 20);
+        assert_true(time == 1.0);
+        OK(saltus_samples_add(samples, plain_network_counts(p), 2, &err));
+    }
+    plain_network_free(p);
+}
+
+static void moments_tell_programs_apart(void **state)
+{
+    enum { N = 2000 };
+    saltus_error err = {0};
+    saltus_model *m = make("1"), *faster = make("1.1");
+    saltus_samples ours = {.n_columns = 2, .most = N}, plain, other;
+    double worst[2];
+    (void)state;
+    run_to(m, 1, 1, N, saltus_samples_sink(&ours));
+    assert_int_equal(ours.n, N);
+    plain_runs(m, N, &plain);
+    saltus_samples_compare(&ours, &plain, worst);
+    assert_true(worst[0] > 0.0 && worst[0] < 5.0 && worst[1] > 0.0 && worst[1] < 5.0);
+    for (int i = 0; i < N; ++i) { /* equal means, another variance */
+        plain.x[2 * i] += i % 2 ? 4 : -4;
+    }
+    saltus_samples_compare(&ours, &plain, worst);
+    assert_true(worst[0] < 5.0 && worst[1] > 5.0);
+    plain_runs(faster, N, &other);
+    saltus_samples_compare(&ours, &other, worst);
+    assert_true(worst[0] > 5.0);
+    assert_int_equal(saltus_samples_add(&ours, plain.x, 2, &err), SALTUS_E_INVALID); /* is full */
+    saltus_samples_free(&ours);
+    saltus_samples_free(&plain);
+    saltus_samples_free(&other);
+    saltus_model_destroy(m);
+    saltus_model_destroy(faster);
+}
+
+static void samples_fold_columns(void **state)
+{
+    static const int64_t counts[] = {1, 20, 300, 4000, 50000};
+    saltus_error err = {0};
+    saltus_samples s = {.n_columns = 2, .most = 2};
+    (void)state;
+    OK(saltus_samples_add(&s, counts, 5, &err));
+    OK(saltus_samples_add(&s, counts, 3, &err));
+    assert_int_equal(s.x[0], 50301);
+    assert_int_equal(s.x[1], 4020);
+    assert_int_equal(s.x[2], 301);
+    assert_int_equal(s.x[3], 20);
+    saltus_samples_free(&s);
+}
+
+static void the_plain_program_refuses_other_laws(void **state)
+{
+    saltus_error err = {0};
+    saltus_model *m = NULL;
+    plain_network *p = NULL;
+    (void)state;
+    OK(saltus_model_create("other", &m, &err));
+    OK(saltus_model_add_species(m, "A", 100, &err));
+    OK(saltus_model_add_reaction(m, "r7", "A -> 0", "A/(1 + A)", &err));
+    OK(saltus_model_freeze(m, SALTUS_LAW_LITERAL, &err));
+    assert_int_equal(plain_network_create(m, &p, &err), SALTUS_E_UNSUPPORTED);
+    assert_non_null(strstr(err.message, "'other'"));
+    assert_null(p);
+    saltus_model_destroy(m);
 }
 
 /* Of r1: A, B change, A is a factor; of r2: B, A and B, B. */
@@ -250,6 +365,10 @@ int main(void)
         cmocka_unit_test(totals_tell_ensembles_apart),
         cmocka_unit_test(the_baseline_simulates_the_model),
         cmocka_unit_test(the_baseline_refuses_other_laws),
+        cmocka_unit_test(events_are_counted),
+        cmocka_unit_test(moments_tell_programs_apart),
+        cmocka_unit_test(samples_fold_columns),
+        cmocka_unit_test(the_plain_program_refuses_other_laws),
         cmocka_unit_test(tables_have_their_sizes),
         cmocka_unit_test(conserved_sums_are_found),
         cmocka_unit_test(random_networks_are_as_told),
