@@ -207,3 +207,50 @@ void saltus_map_free(saltus_map *map)
     map->entries = NULL;
     map->n = map->capacity = 0;
 }
+
+static const char *string_of(const void *records, size_t size, size_t number)
+{
+    return *(const char *const *)((const char *)records + number * size);
+}
+
+static int *find_number(int *slots, size_t capacity, const void *records, size_t size,
+                        const char *key)
+{
+    size_t i = hash_string(key) & (capacity - 1);
+    while (slots[i] != 0 && strcmp(string_of(records, size, (size_t)slots[i] - 1), key) != 0) {
+        i = (i + 1) & (capacity - 1);
+    }
+    return &slots[i];
+}
+
+int saltus_index_find(const saltus_index *index, const void *records, size_t size, const char *key)
+{
+    return index->n > 0 ? *find_number(index->slots, index->capacity, records, size, key) - 1 : -1;
+}
+
+int saltus_index_add(saltus_index *index, const void *records, size_t size)
+{
+    if (2 * (index->n + 1) > index->capacity) {
+        const size_t capacity = index->capacity ? 2 * index->capacity : 64;
+        int *slots = saltus_calloc(capacity, sizeof *slots);
+        if (!slots) {
+            return -1;
+        }
+        for (size_t i = 0; i < index->n; ++i) {
+            *find_number(slots, capacity, records, size, string_of(records, size, i)) = (int)i + 1;
+        }
+        saltus_free(index->slots);
+        index->slots = slots;
+        index->capacity = capacity;
+    }
+    const char *key = string_of(records, size, index->n);
+    *find_number(index->slots, index->capacity, records, size, key) = (int)index->n + 1;
+    ++index->n;
+    return 0;
+}
+
+void saltus_index_free(saltus_index *index)
+{
+    saltus_free(index->slots);
+    *index = (saltus_index){0};
+}

@@ -60,4 +60,17 @@ int saltus_map_get(const saltus_map *map, const char *key);
 int saltus_map_put(saltus_map *map, const char *key, int value);
 void saltus_map_free(saltus_map *map);
 
+/** Where strings stand in an array of records of `size` bytes, each of which begins with a pointer
+ * to its own: a map in 8 to 16 bytes each, whatever the strings. Zero-initialise. */
+typedef struct saltus_index {
+    int *slots; /**< 1 + a record's number; 0: none */
+    size_t n, capacity;
+} saltus_index;
+
+/** The number of the record with that string, or -1. */
+int saltus_index_find(const saltus_index *index, const void *records, size_t size, const char *key);
+/** Add record index->n, whose string is new. Returns 0, or -1 when memory ran out. */
+int saltus_index_add(saltus_index *index, const void *records, size_t size);
+void saltus_index_free(saltus_index *index);
+
 #endif

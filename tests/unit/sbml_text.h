@@ -83,7 +83,7 @@ static inline const saltus_variable *variable(const saltus_model *model, const c
 
 static inline const saltus_reaction *reaction(const saltus_model *model, const char *id)
 {
-    const int i = saltus_map_get(&model->reaction_names, id);
+    const int i = saltus_model_find_reaction(model, id);
     assert_true(i >= 0);
     return &model->reactions[i];
 }

@@ -1,9 +1,10 @@
-/* An arena that is rewound hands out the same memory again, zeroed. */
+/* An arena that is rewound hands out the same memory again, zeroed. An index finds records. */
 #include "core/memory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -56,11 +57,42 @@ static void what_was_before_stays(void **state)
     saltus_arena_free(&arena);
 }
 
+static void records_are_found_by_their_strings(void **state)
+{
+    enum { N = 1000 };
+    static struct record {
+        const char *id;
+        double more;
+    } records[N];
+    static char ids[N][8];
+    saltus_index index = {0};
+    (void)state;
+    assert_int_equal(saltus_index_find(&index, records, sizeof *records, "r0"), -1);
+    for (int i = 0; i < N; ++i) {
+        (void)snprintf(ids[i], sizeof ids[i], "r%d", i);
+        assert_int_equal(saltus_index_find(&index, records, sizeof *records, ids[i]), -1);
+        records[i].id = ids[i];
+        assert_int_equal(saltus_index_add(&index, records, sizeof *records), 0);
+    }
+    for (int i = 0; i < N; ++i) {
+        char same[8];
+        (void)snprintf(same, sizeof same, "r%d", i);
+        assert_int_equal(saltus_index_find(&index, records, sizeof *records, same), i);
+    }
+    assert_int_equal(saltus_index_find(&index, records, sizeof *records, "r1000"), -1);
+    saltus_index_free(&index);
+    saltus_fail_allocation(0);
+    assert_int_equal(saltus_index_add(&index, records, sizeof *records), -1);
+    saltus_fail_allocation(-1);
+    assert_int_equal(index.n, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_had_again_and_zero),
         cmocka_unit_test(what_was_before_stays),
+        cmocka_unit_test(records_are_found_by_their_strings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,7 +74,7 @@ static const saltus_variable *variable(const saltus_model *m, const char *id)
 
 static const saltus_reaction *reaction(const saltus_model *m, const char *id)
 {
-    const int r = saltus_map_get(&m->reaction_names, id);
+    const int r = saltus_model_find_reaction(m, id);
     assert_true(r >= 0);
     return &m->reactions[r];
 }

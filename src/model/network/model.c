@@ -43,8 +43,8 @@ void saltus_model_destroy(saltus_model *model)
     saltus_free(model->variables);
     saltus_free(model->reactions);
     saltus_free(model->events);
-    saltus_map_free(&model->names);
-    saltus_map_free(&model->reaction_names);
+    saltus_index_free(&model->names);
+    saltus_index_free(&model->reaction_names);
     saltus_arena_free(&model->arena);
     saltus_free(model->path);
     saltus_free(model->name);
@@ -134,7 +134,13 @@ void saltus_model_warn_of_whole(saltus_model *model, const char *format, ...)
 
 int saltus_model_find(const saltus_model *model, const char *id)
 {
-    return saltus_map_get(&model->names, id);
+    return saltus_index_find(&model->names, model->variables, sizeof *model->variables, id);
+}
+
+int saltus_model_find_reaction(const saltus_model *model, const char *id)
+{
+    return saltus_index_find(&model->reaction_names, model->reactions, sizeof *model->reactions,
+                             id);
 }
 
 saltus_status saltus_model_add_variable(saltus_model *model, saltus_kind kind, const char *id,
@@ -158,9 +164,7 @@ saltus_status saltus_model_add_variable(saltus_model *model, saltus_kind kind, c
     v->kind = kind;
     v->compartment = -1;
     v->line = line;
-    if (saltus_map_put(&model->names, v->id, (int)model->n_variables) != 0) {
-        SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
-    }
+    SALTUS_NEED(saltus_index_add(&model->names, model->variables, sizeof *model->variables) == 0);
     if (index) {
         *index = (int)model->n_variables;
     }
@@ -173,17 +177,17 @@ saltus_status saltus_model_push_reaction(saltus_model *model, const saltus_react
                                          saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    if (saltus_map_get(&model->reaction_names, reaction->id) >= 0) {
+    if (saltus_model_find_reaction(model, reaction->id) >= 0) {
         SALTUS_FAIL(SALTUS_E_MODEL, "reaction '%s' is defined twice", reaction->id);
     }
     saltus_reaction *grown = saltus_grow(model->reactions, model->n_reactions,
                                          &model->reactions_capacity, sizeof *model->reactions);
     SALTUS_NEED(grown);
     model->reactions = grown;
-    if (saltus_map_put(&model->reaction_names, reaction->id, (int)model->n_reactions) != 0) {
-        SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
-    }
-    model->reactions[model->n_reactions++] = *reaction;
+    model->reactions[model->n_reactions] = *reaction;
+    SALTUS_NEED(
+        saltus_index_add(&model->reaction_names, model->reactions, sizeof *model->reactions) == 0);
+    ++model->n_reactions;
 done:
     return status;
 }

@@ -20,7 +20,7 @@ typedef enum saltus_kind {
 } saltus_kind;
 
 typedef struct saltus_variable {
-    const char *id;    /**< unique; any text ("R(a,l!1)" in .net files) */
+    const char *id;    /**< unique; any text ("R(a,l!1)" in .net files); the first: saltus_index */
     const char *label; /**< the file's name for people, or NULL */
     saltus_kind kind;
     const saltus_expr *initial; /**< value at time 0; species: in molecules (rounded half to even,
@@ -63,18 +63,18 @@ typedef struct saltus_participant {
 } saltus_participant;
 
 typedef struct saltus_reaction {
-    const char *id;
+    const char *id; /**< unique; the first: saltus_index */
     const saltus_participant *reactants, *products;
-    int n_reactants, n_products;
     const saltus_expr *law;   /**< propensity, 1/time; for mass action its constant */
-    bool mass_action;         /**< the propensity is law times the number of ways to choose the
-                                   reactants: k A (A-1)/2 for 2 A. Boundary species count too */
-    bool reversible;          /**< the law may be a difference forward - backward, to be split */
     const saltus_expr *delay; /**< from its beginning, when it consumes, to its end, when it makes;
                                    NULL: none */
-    bool consumes_late;       /**< at its end */
-    bool law_is_lattices;     /**< there is no constant but those that the lattice gives per type */
+    int n_reactants, n_products;
     int line;
+    bool mass_action;     /**< the propensity is law times the number of ways to choose the
+                               reactants: k A (A-1)/2 for 2 A. Boundary species count too */
+    bool reversible;      /**< the law may be a difference forward - backward, to be split */
+    bool consumes_late;   /**< at its end */
+    bool law_is_lattices; /**< there is no constant but those that the lattice gives per type */
 } saltus_reaction;
 
 typedef struct saltus_assignment {
@@ -131,8 +131,8 @@ struct saltus_model {
     struct saltus_space *space; /**< its lattice; NULL: well mixed */
     saltus_warning *warnings;
     size_t n_warnings, warnings_capacity;
-    saltus_map names;               /**< id -> index into variables */
-    saltus_map reaction_names;      /**< id -> index into reactions */
+    saltus_index names;             /**< of variables, by id */
+    saltus_index reaction_names;    /**< of reactions, by id */
     struct saltus_network *network; /**< NULL until frozen */
     size_t n_read_warnings;         /**< those from before it was frozen */
     saltus_law law;                 /**< how it was frozen */
@@ -145,8 +145,9 @@ struct saltus_model {
 SALTUS_MUST_CHECK saltus_status saltus_model_add_variable(saltus_model *model, saltus_kind kind,
                                                           const char *id, int line, int *index,
                                                           saltus_error *err);
-/** Index of the variable with that id, or -1. */
+/** Index of the variable, or of the reaction, with that id, or -1. */
 int saltus_model_find(const saltus_model *model, const char *id);
+int saltus_model_find_reaction(const saltus_model *model, const char *id);
 
 /** Add a reaction or an event. The struct is copied; arrays and strings in it must live in the
  * model's arena. Fails when the id is taken by another reaction (or event). */

@@ -314,7 +314,7 @@ static saltus_status read_both(saltus_lattice_reader *l, const saltus_yaml_entry
     for (int i = 0; i < 2; ++i) {
         char id[300];
         (void)snprintf(id, sizeof id, "%.200s%s", e->key->text, suffixes[i]);
-        const int reaction = saltus_map_get(&m->reaction_names, id);
+        const int reaction = saltus_model_find_reaction(m, id);
         if (reaction < 0) {
             status = saltus_yaml_fail(l->yaml, e->key, SALTUS_E_MODEL,
                                       "there is no reaction '%.120s'", e->key->text);
@@ -368,7 +368,7 @@ saltus_status saltus_read_rates(saltus_lattice_reader *l, const saltus_yaml_node
         SALTUS_TRY(saltus_yaml_mapping(l->yaml, node, "reactions"));
     }
     for (const saltus_yaml_entry *e = node ? node->first : NULL; e; e = e->next) {
-        const int reaction = saltus_map_get(&l->yaml->model->reaction_names, e->key->text);
+        const int reaction = saltus_model_find_reaction(l->yaml->model, e->key->text);
         (void)snprintf(what, sizeof what, "reaction '%.120s'", e->key->text);
         SALTUS_TRY(reaction >= 0 ? read_reaction(l, e, what, reaction) : read_both(l, e, what));
     }

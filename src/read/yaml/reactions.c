@@ -175,7 +175,7 @@ static saltus_status push(const saltus_yaml_reader *r, const draft *d, const cha
     SALTUS_NEED(id);
     memcpy(id, d->id, n);
     memcpy(id + n, suffix, k);
-    const int known = saltus_map_get(&r->model->reaction_names, id);
+    const int known = saltus_model_find_reaction(r->model, id);
     if (known >= 0) {
         status = saltus_yaml_fail(r, d->node, SALTUS_E_MODEL,
                                   "reaction '%.100s' is defined twice, first in line %d", id,
