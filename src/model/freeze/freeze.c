@@ -441,6 +441,13 @@ done:
     return status;
 }
 
+static void drop_steps(saltus_freezer *f)
+{
+    saltus_free(f->steps);
+    f->steps = NULL;
+    f->n_steps = f->steps_capacity = 0;
+}
+
 void saltus_freezer_free(saltus_freezer *f)
 {
     saltus_network_destroy(f->net);
@@ -464,7 +471,7 @@ void saltus_freezer_free(saltus_freezer *f)
     saltus_free(f->rule_counts);
     saltus_free(f->clocks);
     saltus_free(f->clock_when);
-    saltus_free(f->steps);
+    drop_steps(f);
     saltus_free(f->factor_species);
     saltus_free(f->factor_offset);
     saltus_free(f->code);
@@ -577,10 +584,13 @@ static saltus_status freeze(void *user, saltus_error *err)
     SALTUS_TRY(settle_arrays(&f, err));
     SALTUS_TRY(saltus_find_live_rules(&f, err));
     SALTUS_TRY(saltus_freeze_orders(&f, err));
-    SALTUS_TRY(saltus_fill_hubs(&f, err));
     if (model->space) {
         SALTUS_TRY(saltus_freeze_lattice(&f, err));
     }
+    if (!wanted->kept) { /* before the hubs of a large network, for which memory is most */
+        drop_steps(&f);
+    }
+    SALTUS_TRY(saltus_fill_hubs(&f, err));
     model->network = f.net;
     if (wanted->kept) {
         *wanted->kept = f;

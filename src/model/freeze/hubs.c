@@ -1,31 +1,22 @@
 /* Hubs and classes of a large network; kernel/ssa/hubs.h. */
-#include "model/freeze/freeze.h"
-
 #include "kernel/ssa/hub_rules.h"
+#include "model/freeze/lists.h"
+#include "model/freeze/spokes.h"
 
-#include <float.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Smaller networks have a propensity for each reaction; docs/numerics.md. */
 enum { FEWEST_REACTIONS = 257 };
 /* A leaf has so many classes, at most, and a class so many partners: then neither the sum of a leaf
  * nor a choice in it grows with the network. The next leaf or class goes on. */
-enum { MOST_CLASSES = 8, MOST_PARTNERS = 256, MOST_WAYS = 8 };
+enum { MOST_CLASSES = 8, MOST_PARTNERS = 256 };
 /* Shorter classes are scanned from their first entry. */
 enum { FEWEST_BLOCKED = 2 * SALTUS_HUB_BLOCK };
-
-/* A reaction of order 1 (partner -1) or 2 of a hub. */
-typedef struct spoke {
-    double rate;
-    int32_t hub, partner, offset, reaction, ways;
-} spoke;
 
 typedef struct maker {
     saltus_freezer *f;
     saltus_tables *t;
-    spoke *spokes; /* sorted: by hub, order, constant of the class, partner */
-    int n_spokes;
+    saltus_spokes spokes;
     /* Of the tables, on their way. */
     saltus_hub *hubs;
     saltus_alone *alone;
@@ -36,234 +27,74 @@ typedef struct maker {
     saltus_member *members;
     int32_t *reach, *own, *own_of;
     saltus_firing *firings;
+    /* While they are laid out: classes of the last hub, entries of the last class. */
+    int hub_classes, class_entries;
 } maker;
-
-/* Of a reaction whose propensity is a product of one count, of two, or of x (x - 1). */
-static bool find_spoke(const saltus_tables *t, int r, spoke *out)
-{
-    const saltus_pair *q = &t->pairs[r];
-    if (q->first < 0 || q->first >= t->n_species) {
-        return false; /* another law, or one without factors */
-    }
-    *out = (spoke){q->rate, q->first, q->second, (int32_t)q->offset, r, 1};
-    if (q->second == t->row_one) {
-        out->partner = -1;
-        return q->offset == 0.0;
-    }
-    return q->second < t->n_species &&
-           (q->second == q->first ? q->offset == 0.0 || q->offset == 1.0 : q->offset == 0.0);
-}
-
-static int least_of(const spoke *s)
-{
-    return s->hub < s->partner ? s->hub : s->partner;
-}
-
-/* Counts to first places. */
-static void place_rows(int32_t *row, int n)
-{
-    int32_t sum = 0;
-    for (int i = 0; i <= n; ++i) {
-        const int32_t count = row[i];
-        row[i] = sum;
-        sum += count;
-    }
-}
-
-/* How many different partners each species has. */
-static saltus_status count_partners(const maker *m, int32_t *partners, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    const size_t n = (size_t)m->t->n_species + 1;
-    int32_t *row = saltus_calloc(n + 1, sizeof *row), *seen = saltus_calloc(n, sizeof *seen);
-    int32_t *others = saltus_calloc((size_t)m->n_spokes + 1, sizeof *others);
-    SALTUS_NEED(row && seen && others);
-    for (int round = 0; round < 2; ++round) { /* in the first they are counted */
-        for (int i = 0; i < m->n_spokes; ++i) {
-            const spoke *s = &m->spokes[i];
-            if (s->partner < 0 || s->partner == s->hub) {
-                continue;
-            }
-            const int least = least_of(s);
-            if (round == 1) {
-                others[row[least]] = s->hub + s->partner - least;
-            }
-            ++row[least];
-        }
-        if (round == 0) {
-            place_rows(row, m->t->n_species);
-        }
-    }
-    for (int a = 0, i = 0; a < m->t->n_species; ++a) { /* row[a] is now where the next begins */
-        for (; i < row[a]; ++i) {
-            if (seen[others[i]] != a + 1) {
-                seen[others[i]] = a + 1;
-                ++partners[a];
-                ++partners[others[i]];
-            }
-        }
-    }
-done:
-    saltus_free(row);
-    saltus_free(seen);
-    saltus_free(others);
-    return status;
-}
-
-/* Make the species with more different partners the hub of each pair; of equals the first. */
-static saltus_status choose_hubs(maker *m, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    int32_t *partners = saltus_calloc((size_t)m->t->n_species + 1, sizeof *partners);
-    SALTUS_NEED(partners);
-    SALTUS_TRY(count_partners(m, partners, err));
-    for (int i = 0; i < m->n_spokes; ++i) {
-        spoke *s = &m->spokes[i];
-        if (s->partner >= 0 &&
-            (partners[s->partner] > partners[s->hub] ||
-             (partners[s->partner] == partners[s->hub] && s->partner < s->hub))) {
-            const int32_t hub = s->partner;
-            s->partner = s->hub;
-            s->hub = hub;
-        }
-    }
-done:
-    saltus_free(partners);
-    return status;
-}
-
-static int order(int64_t a, int64_t b)
-{
-    return a < b ? -1 : a > b;
-}
-
-/* Of one hub: those of order 1 first and in their own order, the others by constant. */
-static int by_constant(const void *a, const void *b)
-{
-    const spoke *x = a, *y = b;
-    const bool alone = x->partner < 0 && y->partner < 0;
-    const int first = order(x->partner >= 0, y->partner >= 0);
-    const int rate = alone || x->rate == y->rate ? 0 : x->rate < y->rate ? -1 : 1;
-    return first != 0 ? first : rate != 0 ? rate : order(x->reaction, y->reaction);
-}
-
-/* The same with partners in a class in order. */
-static int by_partner(const void *a, const void *b)
-{
-    const spoke *x = a, *y = b;
-    const bool alone = x->partner < 0 && y->partner < 0;
-    const int first = order(x->partner >= 0, y->partner >= 0);
-    const int rate = alone || x->rate == y->rate ? 0 : x->rate < y->rate ? -1 : 1;
-    const int partner = order(x->partner, y->partner), offset = order(x->offset, y->offset);
-    return first != 0     ? first
-           : rate != 0    ? rate
-           : partner != 0 ? partner
-           : offset != 0  ? offset
-                          : order(x->reaction, y->reaction);
-}
-
-/* A constant that is a small multiple of another one of the same hub joins its class, in so many
- * ways. Constants stand in rising order. */
-static void join_multiples(spoke *s, int n)
-{
-    for (int i = n - 1; i > 0; --i) {
-        for (int ways = MOST_WAYS; ways > 1; --ways) {
-            const double rate = s[i].rate / ways;
-            int low = 0, high = i;
-            while (low < high) {
-                const int middle = (low + high) / 2;
-                if (s[middle].rate < rate) {
-                    low = middle + 1;
-                } else {
-                    high = middle;
-                }
-            }
-            if (low < i && s[low].rate == rate && rate * ways == s[i].rate) {
-                s[i].rate = rate;
-                s[i].ways = ways;
-                break;
-            }
-        }
-    }
-}
-
-/* Sort the spokes of each hub; those of one constant, or of multiples of it, then stand together.
- */
-static saltus_status sort_spokes(maker *m, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    const int n_species = m->t->n_species;
-    int32_t *row = saltus_calloc((size_t)n_species + 1, sizeof *row);
-    spoke *sorted = saltus_calloc((size_t)m->n_spokes + 1, sizeof *sorted);
-    SALTUS_NEED(row && sorted);
-    for (int i = 0; i < m->n_spokes; ++i) {
-        ++row[m->spokes[i].hub];
-    }
-    place_rows(row, n_species);
-    for (int i = 0; i < m->n_spokes; ++i) {
-        sorted[row[m->spokes[i].hub]++] = m->spokes[i];
-    }
-    for (int hub = 0, first = 0; hub < n_species; first = row[hub++]) {
-        const int n = row[hub] - first;
-        spoke *s = sorted + first;
-        int alone = 0;
-        qsort(s, (size_t)n, sizeof *s, by_constant);
-        while (alone < n && s[alone].partner < 0) {
-            ++alone;
-        }
-        join_multiples(s + alone, n - alone);
-        qsort(s, (size_t)n, sizeof *s, by_partner);
-    }
-    saltus_free(m->spokes);
-    m->spokes = sorted;
-    sorted = NULL;
-done:
-    saltus_free(row);
-    saltus_free(sorted);
-    return status;
-}
-
-/* A class has the inverse of its constant; with less than that, or 0, nothing ever happens. */
-static bool has_inverse(double rate)
-{
-    return rate > 0.0 && 1.0 / rate <= DBL_MAX;
-}
-
-static saltus_status collect(maker *m, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    const saltus_tables *t = m->t;
-    m->spokes = saltus_calloc((size_t)t->n_reactions + 1, sizeof *m->spokes);
-    SALTUS_NEED(m->spokes);
-    for (int r = 0; r < t->n_reactions; ++r) {
-        if (find_spoke(t, r, &m->spokes[m->n_spokes]) && has_inverse(t->rate[r])) {
-            ++m->n_spokes;
-        }
-    }
-    SALTUS_TRY(choose_hubs(m, err));
-    SALTUS_TRY(sort_spokes(m, err));
-done:
-    return status;
-}
 
 #define ARRAY(name, n)                                                              \
     m->name = saltus_arena_alloc(m->f->arena, ((size_t)(n) + 1) * sizeof *m->name); \
     SALTUS_NEED(m->name);
-
-static saltus_hub *begin_hub(maker *m, int species)
+/* These count, and write when there is room. */
+static void begin_hub(maker *m, int species)
 {
     saltus_tables *t = m->t;
-    saltus_hub *hub = &m->hubs[t->n_hubs++];
-    *hub = (saltus_hub){0.0, species, t->n_alone, t->n_alone, t->n_classes, t->n_classes, 0};
-    return hub;
+    if (m->hubs) {
+        m->hubs[t->n_hubs] =
+            (saltus_hub){0.0, species, t->n_alone, t->n_alone, t->n_classes, t->n_classes, 0};
+    }
+    ++t->n_hubs;
+    m->hub_classes = 0;
 }
 
-static void begin_class(maker *m, saltus_hub *hub, double rate)
+static void add_alone(maker *m, const saltus_spoke *s)
 {
     saltus_tables *t = m->t;
-    m->classes[t->n_classes++] =
-        (saltus_class){rate, 1.0 / rate, t->n_entries, t->n_entries, -1, 0};
-    hub->class_end = t->n_classes;
+    if (m->hubs) {
+        saltus_hub *hub = &m->hubs[t->n_hubs - 1];
+        hub->alone += s->rate;
+        hub->alone_end = t->n_alone + 1;
+        m->alone[t->n_alone] = (saltus_alone){hub->alone, s->reaction, 0};
+    }
+    ++t->n_alone;
+}
+
+static void begin_class(maker *m, const saltus_spoke *s)
+{
+    saltus_tables *t = m->t;
+    if (m->hub_classes == MOST_CLASSES) {
+        begin_hub(m, s->hub);
+    }
+    if (m->hubs) {
+        m->hubs[t->n_hubs - 1].class_end = t->n_classes + 1;
+        m->classes[t->n_classes] =
+            (saltus_class){s->rate, 1.0 / s->rate, t->n_entries, t->n_entries, -1, 0};
+    }
+    ++t->n_classes;
+    ++m->hub_classes;
+    m->class_entries = 0;
+}
+
+static void begin_entry(maker *m, const saltus_spoke *s)
+{
+    saltus_tables *t = m->t;
+    if (m->hubs) {
+        m->entries[t->n_entries] = (saltus_entry){s->partner, s->offset, 0, t->n_entry_reactions};
+        m->classes[t->n_classes - 1].entry_end = t->n_entries + 1;
+    }
+    ++t->n_entries;
+    ++m->class_entries;
+}
+
+static void add_ways(maker *m, const saltus_spoke *s)
+{
+    saltus_tables *t = m->t;
+    for (int w = 0; w < s->ways && m->hubs; ++w) {
+        m->entry_reaction[t->n_entry_reactions + w] = s->reaction;
+    }
+    if (m->hubs) {
+        m->entries[t->n_entries - 1].ways += s->ways;
+    }
+    t->n_entry_reactions += s->ways;
 }
 
 /* Hubs, classes and entries from the sorted spokes. All entries have their reactions in
@@ -271,42 +102,37 @@ static void begin_class(maker *m, saltus_hub *hub, double rate)
 static void lay_out(maker *m)
 {
     saltus_tables *t = m->t;
-    const spoke *before = NULL;
-    saltus_hub *hub = NULL;
-    for (int i = 0; i < m->n_spokes; ++i) {
-        const spoke *s = &m->spokes[i];
+    const saltus_spoke *before = NULL;
+    t->n_hubs = t->n_alone = t->n_classes = t->n_entries = t->n_entry_reactions = 0;
+    for (int i = 0; i < m->spokes.n; ++i) {
+        const saltus_spoke *s = &m->spokes.items[i];
         if (!before || s->hub != before->hub) {
-            hub = begin_hub(m, s->hub);
+            begin_hub(m, s->hub);
             before = NULL;
         }
         if (s->partner < 0) {
-            hub->alone += s->rate;
-            m->alone[t->n_alone++] = (saltus_alone){hub->alone, s->reaction, 0};
-            hub->alone_end = t->n_alone;
+            add_alone(m, s);
             before = s;
             continue;
         }
         const bool same_class = before && before->partner >= 0 && s->rate == before->rate,
                    same_entry =
                        same_class && s->partner == before->partner && s->offset == before->offset;
-        const saltus_class *last = same_class ? &m->classes[t->n_classes - 1] : NULL;
-        if (!last || (!same_entry && t->n_entries - last->entry_first == MOST_PARTNERS)) {
-            if (t->n_classes - hub->class_first == MOST_CLASSES) {
-                hub = begin_hub(m, s->hub);
-            }
-            begin_class(m, hub, s->rate);
+        if (!same_class || (!same_entry && m->class_entries == MOST_PARTNERS)) {
+            begin_class(m, s);
         }
         if (!same_entry) {
-            m->entries[t->n_entries++] =
-                (saltus_entry){s->partner, s->offset, 0, t->n_entry_reactions};
-            m->classes[t->n_classes - 1].entry_end = t->n_entries;
+            begin_entry(m, s);
         }
-        m->entries[t->n_entries - 1].ways += s->ways;
-        for (int w = 0; w < s->ways; ++w) {
-            m->entry_reaction[t->n_entry_reactions++] = s->reaction;
-        }
+        add_ways(m, s);
         before = s;
     }
+}
+
+/* Sums of weights of long classes. */
+static void place_blocks(maker *m)
+{
+    saltus_tables *t = m->t;
     t->n_weights = t->n_classes;
     for (int c = 0; c < t->n_classes; ++c) {
         const int n = m->classes[c].entry_end - m->classes[c].entry_first;
@@ -385,6 +211,33 @@ static void note_reaches(maker *m, int32_t *last)
             }
         }
     }
+}
+
+/* Hubs, classes and entries, which are counted first. Spokes are then not needed any more. */
+static saltus_status make_layout(maker *m, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_tables *t = m->t;
+    const void *kept = NULL;
+    int32_t *of_entries = NULL;
+    lay_out(m);
+    of_entries = saltus_calloc((size_t)t->n_entry_reactions, sizeof *of_entries);
+    SALTUS_NEED(of_entries);
+    m->entry_reaction = of_entries;
+    ARRAY(alone, t->n_alone)
+    ARRAY(classes, t->n_classes)
+    ARRAY(entries, t->n_entries)
+    ARRAY(hubs, t->n_hubs)
+    lay_out(m);
+    place_blocks(m);
+    shorten_entries(m);
+    SALTUS_TRY(saltus_keep_copy(m->f, of_entries, (size_t)t->n_entry_reactions, sizeof *of_entries,
+                                &kept, err));
+    m->entry_reaction = (int32_t *)kept;
+    saltus_spokes_free(&m->spokes);
+done:
+    saltus_free(of_entries);
+    return status;
 }
 
 /* Which weights and leaves each species enters. They are counted first. */
@@ -468,14 +321,15 @@ static saltus_status find_firings(maker *m, saltus_error *err)
     int32_t *leaf = saltus_calloc((size_t)t->n_reactions + 1, sizeof *leaf), *row = NULL,
             *leaves = NULL, *seen = NULL;
     SALTUS_NEED(leaf);
-    ARRAY(own, t->n_reactions)
     ARRAY(firings, t->n_reactions)
     for (int r = 0; r < t->n_reactions; ++r) {
-        spoke s;
-        leaf[r] = -1;
-        if (!find_spoke(t, r, &s)) {
-            leaf[r] = t->n_hubs + t->n_own;
-            m->own[t->n_own++] = r;
+        saltus_spoke s;
+        leaf[r] = saltus_spoke_find(t, r, &s) ? -1 : t->n_hubs + t->n_own++;
+    }
+    ARRAY(own, t->n_own)
+    for (int r = 0; r < t->n_reactions; ++r) {
+        if (leaf[r] >= 0) {
+            m->own[leaf[r] - t->n_hubs] = r;
         }
     }
     seen = saltus_calloc((size_t)t->n_own + 1, sizeof *seen);
@@ -539,8 +393,8 @@ static bool may_have_hubs(const saltus_freezer *f)
     const saltus_tables *t = &f->net->tables;
     int n = 0;
     for (int r = 0; r < t->n_reactions; ++r) {
-        spoke s;
-        n += find_spoke(t, r, &s);
+        saltus_spoke s;
+        n += saltus_spoke_find(t, r, &s);
     }
     return !f->model->space && t->n_reactions >= FEWEST_REACTIONS && t->n_rates == 0 &&
            t->n_thinned == 0 && t->largest_change <= INT32_MAX && 2 * n >= t->n_reactions;
@@ -566,19 +420,8 @@ saltus_status saltus_fill_hubs(saltus_freezer *f, saltus_error *err)
     if (!f->may_have_hubs || !can_be_bounded(t)) {
         return SALTUS_OK;
     }
-    SALTUS_TRY(collect(m, err));
-    const size_t n = (size_t)m->n_spokes;
-    size_t n_ways = 0;
-    for (size_t i = 0; i < n; ++i) {
-        n_ways += m->spokes[i].partner >= 0 ? (size_t)m->spokes[i].ways : 0;
-    }
-    ARRAY(hubs, n)
-    ARRAY(alone, n)
-    ARRAY(classes, n)
-    ARRAY(entries, n)
-    ARRAY(entry_reaction, n_ways)
-    lay_out(m);
-    shorten_entries(m);
+    SALTUS_TRY(saltus_spokes_collect(&m->spokes, t, err));
+    SALTUS_TRY(make_layout(m, err));
     SALTUS_TRY(find_reaches(m, err));
     SALTUS_TRY(find_firings(m, err));
     find_levels(t);
@@ -588,6 +431,6 @@ done:
     if (status != SALTUS_OK) {
         t->n_hubs = 0;
     }
-    saltus_free(m->spokes);
+    saltus_spokes_free(&m->spokes);
     return status;
 }
