@@ -15,6 +15,7 @@ typedef struct bench {
     int threads; /**< of "all cores"; 0: one per core */
     const char *examples;
     const char *model;         /**< of several models this alone; NULL: all */
+    double until;              /**< of such a model, its time; 0: what the benchmark takes */
     saltus_backend *cpu, *gpu; /**< gpu may be NULL … */
     char no_gpu[300];          /**< … and why */
     int n_gpus;                /**< that are here, 8 at most; 0: nobody asks */

@@ -14,7 +14,8 @@ enum {
     OPT_DEVICE,
     OPT_THREADS,
     OPT_EXAMPLES,
-    OPT_MODEL
+    OPT_MODEL,
+    OPT_UNTIL
 };
 enum { MOST_GPUS = 8, MOST_NAMES = 100 };
 
@@ -37,7 +38,7 @@ typedef struct arguments {
     const benchmark *chosen[MOST_NAMES];
     int n_chosen, threads;
     const char *device, *examples, *model;
-    double part;
+    double part, until;
     bool quick;
 } arguments;
 
@@ -53,6 +54,9 @@ static const struct argp_option options[] = {
     {"examples", OPT_EXAMPLES, "FOLDER", 0, "where the models are (as installed, or built)", 0},
     {"model", OPT_MODEL, "NAME", 0,
      "of the models of scheme this alone; of large-networks this, or any other file .net", 0},
+    {"until", OPT_UNTIL, "T", 0,
+     "of a file .net to this time, by as many trajectories as it takes (1,000,000 events of one)",
+     0},
     {NULL, 'h', NULL, OPTION_HIDDEN, NULL, -1},
     {NULL, 0, NULL, 0, NULL, 0},
 };
@@ -108,6 +112,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
         return 0;
     case OPT_MODEL:
         a->model = text;
+        return 0;
+    case OPT_UNTIL:
+        a->until = take_number(state, "--until", text, 1e-300, 1e300, "a number above 0");
         return 0;
     case 'h':
         argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
@@ -261,7 +268,11 @@ static int measure_all(const arguments *a)
 {
     char folder[1200];
     saltus_error err = {0};
-    bench b = {.quick = a->quick, .part = a->part, .threads = a->threads, .model = a->model};
+    bench b = {.quick = a->quick,
+               .part = a->part,
+               .threads = a->threads,
+               .model = a->model,
+               .until = a->until};
     int code = 0;
     b.examples = a->examples ? a->examples : find_examples(folder, sizeof folder);
     if (!b.examples) {

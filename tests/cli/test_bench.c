@@ -109,6 +109,7 @@ static void wrong_usage_is_refused(void **state)
         {"klingbeil-models --threads 0", "--threads '0'"},
         {"nobile-table2 --part 0", "--part '0'"},
         {"nobile-table2 --part 1.1", "--part '1.1'"},
+        {"large-networks --until 0", "--until '0'"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
@@ -219,6 +220,12 @@ static void large_networks_are_measured_and_checked(void **state)
     assert_int_equal(count(o.out, "\"model\": \"own.net\", "), 1);
     assert_int_equal(count(o.out, "\"check\": \"ok\""), 1);
     assert_true(field(o.out, "dependents") == 2.0);
+    assert_true(field(o.out, "trajectories") == 1.0);
+    o = saltus("large-networks --quick --device cpu --model own.net --until 0.5 " EXAMPLES);
+    assert_lines(&o, "large-networks");
+    assert_int_equal(count(o.out, "\"check\": \"ok\""), 1);
+    assert_true(field(o.out, "until") == 0.5);
+    assert_true(field(o.out, "trajectories") > 1000.0);
 }
 
 /* Two lattices, one with two numbers of particles; one cell with three kinds of reactions. */
