@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { N_TURNS = 3, QUICK_PART = 4, FEWEST_RUNS = 8 };
+enum { N_TURNS = 3, IN_TURN = 4, QUICK_PART = 4, FEWEST_RUNS = 8 };
 
 /* A network while it is measured. */
 typedef struct network_case {
@@ -25,7 +25,7 @@ typedef struct network_case {
     int64_t events;   /* that are measured: of one trajectory, unless its end is given */
     int64_t compared; /* of those whose moments are compared */
     int64_t runs;     /* how many these are, of each program */
-    int64_t n;        /* trajectories that are measured */
+    int64_t n;        /* trajectories that the plain program needs for them */
     double until;     /* their end */
 } network_case;
 
@@ -64,8 +64,8 @@ done:
     return status;
 }
 
-/* The shortest time of the trajectories to `until`, and their events. */
-static saltus_status time_them(const network_case *c, double until, int turns, double *seconds,
+/* The shortest time of n trajectories to `until`, and their events. */
+static saltus_status time_them(const network_case *c, int64_t n, double until, double *seconds,
                                int64_t *events, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -75,9 +75,9 @@ static saltus_status time_them(const network_case *c, double until, int turns, d
                               .n_threads = 1,
                               .until = until,
                               .n_times = 1,
-                              .n = c->n};
+                              .n = n};
     *seconds = INFINITY;
-    for (int turn = 0; turn < turns; ++turn) {
+    for (int turn = 0; turn < (c->bench->quick ? 1 : N_TURNS); ++turn) {
         saltus_totals totals = {0};
         const saltus_sink sink = saltus_totals_sink(&totals, false);
         saltus_run_report report = {0};
@@ -93,16 +93,15 @@ done:
 }
 
 /* The second half of the trajectories alone, so that their start is no part of it. */
-static saltus_status time_events(const network_case *c, saltus_error *err)
+static saltus_status time_events(const network_case *c, int64_t n, const char *name,
+                                 saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const int turns = c->bench->quick ? 1 : N_TURNS;
     double half = 0.0, whole = 0.0;
     int64_t events_half = 0, events = 0;
-    SALTUS_TRY(time_them(c, 0.5 * c->until, turns, &half, &events_half, err));
-    SALTUS_TRY(time_them(c, c->until, turns, &whole, &events, err));
-    bench_put(c->bench,
-              FIELD("ns_per_event", 1e9 * (whole - half) / (double)(events - events_half)));
+    SALTUS_TRY(time_them(c, n, 0.5 * c->until, &half, &events_half, err));
+    SALTUS_TRY(time_them(c, n, c->until, &whole, &events, err));
+    bench_put(c->bench, FIELD(name, 1e9 * (whole - half) / (double)(events - events_half)));
 done:
     return status;
 }
@@ -159,7 +158,10 @@ static saltus_status measure_file(bench *b, const char *path, int64_t events, in
     bench_put(b, FIELD("seconds_reading", saltus_now() - start));
     SALTUS_TRY(plain_network_create(c.model, &c.plain, err));
     SALTUS_TRY(measure_rows(&c, err));
-    SALTUS_TRY(time_events(&c, err));
+    if (b->until == 0.0) {
+        SALTUS_TRY(time_events(&c, 1, "ns_per_event", err));
+    }
+    SALTUS_TRY(time_events(&c, c.n > IN_TURN ? c.n : IN_TURN, "ns_in_turn", err));
     SALTUS_TRY(check_moments(&c, &agree, err));
     bench_end_checked(b, agree);
 done:
