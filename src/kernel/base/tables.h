@@ -192,7 +192,7 @@ enum { SALTUS_FANOUT = 8, SALTUS_MAX_LEVELS = 11 };
     X(saltus_setting, settings, t->n_settings) /* [setting] by event; the last: at time 0 */       \
     X(saltus_variate, variates, t->n_variates)                /* [variate] in order */             \
     X(saltus_delayed, delayed, t->n_delayed)                  /* [delayed reaction] */             \
-    X(int32_t, delayed_of, t->n_reactions)                    /* [reaction] -1: it takes no time */ \
+    X(int32_t, delayed_of, t->n_delayed > 0 ? t->n_reactions : 0) /* [reaction] -1: takes no time */ \
     X(int32_t, late_species, t->n_late)                       /* [late change] */                  \
     X(int64_t, late_amount, t->n_late)                        /* [late change] molecules */
 

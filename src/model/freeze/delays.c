@@ -46,9 +46,9 @@ saltus_status saltus_fill_delays(saltus_freezer *f, saltus_error *err)
     saltus_status status = SALTUS_OK;
     saltus_tables *t = &f->net->tables;
     int64_t *net = saltus_calloc((size_t)t->n_species + 1, sizeof *net);
-    int32_t *of = saltus_arena_alloc(f->arena, (f->n_steps + 1) * sizeof *of);
+    int32_t *of = NULL;
     size_t n_delayed = 0, n_late = 0;
-    SALTUS_NEED(net && of);
+    SALTUS_NEED(net);
     for (size_t i = 0; i < f->n_steps; ++i) {
         const saltus_reaction *r = f->steps[i].reaction;
         n_delayed += r->delay != NULL;
@@ -61,11 +61,13 @@ saltus_status saltus_fill_delays(saltus_freezer *f, saltus_error *err)
             SALTUS_TRY(refuse(f, r, "with a lattice", err));
         }
     }
+    const size_t n_of = n_delayed > 0 ? f->n_steps : 0;
+    of = saltus_arena_alloc(f->arena, (n_of + 1) * sizeof *of);
     f->delayed = saltus_arena_alloc(f->arena, (n_delayed + 1) * sizeof *f->delayed);
     int32_t *species = saltus_arena_alloc(f->arena, (n_late + 1) * sizeof *species);
     int64_t *amounts = saltus_arena_alloc(f->arena, (n_late + 1) * sizeof *amounts);
-    SALTUS_NEED(f->delayed && species && amounts);
-    for (size_t i = 0; i < f->n_steps; ++i) {
+    SALTUS_NEED(of && f->delayed && species && amounts);
+    for (size_t i = 0; i < n_of; ++i) {
         const saltus_step *s = &f->steps[i];
         of[i] = -1;
         if (s->reaction->delay) {

@@ -71,28 +71,22 @@ static void note_laws(search *s)
     }
 }
 
-/* Of the rules that each reaction changes keep the live ones. */
-static saltus_status keep_live(saltus_freezer *f, const bool *is_live, saltus_error *err)
+/* Of the rules that each reaction changes keep the live ones, where they stand: the lists are in
+ * the network's arena, and nobody else has them yet. */
+static void keep_live(const saltus_tables *t, const bool *is_live)
 {
-    saltus_status status = SALTUS_OK;
-    saltus_tables *t = &f->net->tables;
-    const size_t n = (size_t)t->rule_row[t->n_reactions];
-    int32_t *row = saltus_arena_alloc(f->arena, ((size_t)t->n_reactions + 1) * sizeof *row);
-    int32_t *of = saltus_arena_alloc(f->arena, (n + 1) * sizeof *of);
-    int32_t at = 0;
-    SALTUS_NEED(row && of);
+    int32_t *row = (int32_t *)t->rule_row, *of = (int32_t *)t->rule_of;
+    int32_t at = 0, first = 0;
     for (int r = 0; r < t->n_reactions; ++r) {
-        for (int i = t->rule_row[r]; i < t->rule_row[r + 1]; ++i) {
-            if (is_live[t->rule_of[i]]) {
-                of[at++] = t->rule_of[i];
+        const int32_t end = row[r + 1];
+        for (int i = first; i < end; ++i) {
+            if (is_live[of[i]]) {
+                of[at++] = of[i];
             }
         }
         row[r + 1] = at;
+        first = end;
     }
-    t->rule_row = row;
-    t->rule_of = of;
-done:
-    return status;
 }
 
 saltus_status saltus_find_live_rules(saltus_freezer *f, saltus_error *err)
@@ -117,7 +111,7 @@ saltus_status saltus_find_live_rules(saltus_freezer *f, saltus_error *err)
     }
     t->live_rules = live;
     if (t->n_live_rules < t->n_rules) {
-        SALTUS_TRY(keep_live(f, s.is_live, err));
+        keep_live(t, s.is_live);
     }
 done:
     saltus_free(s.is_live);

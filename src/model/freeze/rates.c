@@ -212,7 +212,8 @@ saltus_status saltus_fill_moving(saltus_freezer *f, saltus_error *err)
     saltus_status status = SALTUS_OK;
     saltus_tables *t = &f->net->tables;
     int32_t *rules = saltus_arena_alloc(f->arena, ((size_t)t->n_rules + 1) * sizeof *rules);
-    int32_t *laws = saltus_arena_alloc(f->arena, ((size_t)t->n_reactions + 1) * sizeof *laws);
+    const size_t most_laws = f->is_continuous ? (size_t)t->n_reactions : 0;
+    int32_t *laws = saltus_arena_alloc(f->arena, (most_laws + 1) * sizeof *laws);
     SALTUS_NEED(rules && laws);
     for (int r = 0; r < t->n_rules && f->is_continuous; ++r) {
         if (f->moves[f->net->rule_variables[r]]) {

@@ -266,7 +266,8 @@ static saltus_status fill(builder *b, size_t n_thinned, saltus_error *err)
     saltus_freezer *f = b->f;
     saltus_tables *t = &f->net->tables;
     int32_t *thinned = saltus_arena_alloc(f->arena, (n_thinned + 1) * sizeof *thinned);
-    int32_t *of = saltus_arena_alloc(f->arena, (f->n_steps + 1) * sizeof *of);
+    const size_t n_of = n_thinned > 0 ? f->n_steps : 0;
+    int32_t *of = saltus_arena_alloc(f->arena, (n_of + 1) * sizeof *of);
     int32_t *drift_row = saltus_arena_alloc(f->arena, (n_thinned + 1) * sizeof *drift_row);
     int32_t *drift_of = NULL;
     f->bounds = saltus_arena_alloc(f->arena, (n_thinned + 1) * sizeof *f->bounds);
@@ -275,7 +276,7 @@ static saltus_status fill(builder *b, size_t n_thinned, saltus_error *err)
     SALTUS_TRY(push_rules(b, err));
     drift_of = saltus_arena_alloc(f->arena, (n_thinned * f->n_drifts + 1) * sizeof *drift_of);
     SALTUS_NEED(drift_of);
-    for (size_t s = 0; s < f->n_steps; ++s) {
+    for (size_t s = 0; s < n_of; ++s) {
         of[s] = f->steps[s].drifts ? t->n_thinned : -1;
         if (f->steps[s].drifts) {
             thinned[t->n_thinned] = (int32_t)s;
