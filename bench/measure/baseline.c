@@ -23,7 +23,7 @@ int64_t baseline_tables(const baseline_network *m, int n_runs, double t_end, int
                 total += m->rate[r] * a * b;
                 below[r] = total;
             }
-            t += total > 0.0 ? -log(xoshiro_uniform(&g)) / total : INFINITY;
+            t += total > 0.0 ? -log(xoshiro_uniform(&g)) / total : t_end;
             while (point < n_points && t >= t_end * point / (n_points - 1)) {
                 ++point;
             }
@@ -60,7 +60,7 @@ int64_t baseline_dimer_decay(int n_runs, double t_end, int n_points, uint64_t se
             const double a2 = a1 + 0.001 * x1 * (x1 - 1.0);
             const double a3 = a2 + 0.5 * x2;
             const double a0 = a3 + 0.04 * x2;
-            t += a0 > 0.0 ? -log(xoshiro_uniform(&g)) / a0 : INFINITY;
+            t += a0 > 0.0 ? -log(xoshiro_uniform(&g)) / a0 : t_end;
             while (point < n_points && t >= t_point) {
                 ++point;
                 t_point = t_end * point / (n_points - 1);
