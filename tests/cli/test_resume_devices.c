@@ -172,7 +172,7 @@ static void travel_all(const travel *travels, size_t n)
 {
     need_gpu();
     const uint64_t times = getenv("SALTUS_TEST_LONG") ? 10 : 1;
-    for (size_t i = 0; i < n; ++i) {
+    for (size_t i = 0; i < n; i += stride_of_cases()) {
         bool is_long = false;
         for (int longer = 1; !is_long; longer *= 2) {
             char command[200];
