@@ -64,18 +64,24 @@ done:
     return status;
 }
 
+/* n trajectories to `until`, on one core. */
+static bench_ensemble ensemble_of(const network_case *c, int64_t n, double until)
+{
+    return (bench_ensemble){.model = c->model,
+                            .device = c->bench->cpu,
+                            .layout = "scalar",
+                            .n_threads = 1,
+                            .until = until,
+                            .n_times = 1,
+                            .n = n};
+}
+
 /* The shortest time of n trajectories to `until`, and their events. */
 static saltus_status time_them(const network_case *c, int64_t n, double until, double *seconds,
                                int64_t *events, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const bench_ensemble e = {.model = c->model,
-                              .device = c->bench->cpu,
-                              .layout = "scalar",
-                              .n_threads = 1,
-                              .until = until,
-                              .n_times = 1,
-                              .n = n};
+    const bench_ensemble e = ensemble_of(c, n, until);
     *seconds = INFINITY;
     for (int turn = 0; turn < (c->bench->quick ? 1 : N_TURNS); ++turn) {
         saltus_totals totals = {0};
@@ -123,13 +129,7 @@ static saltus_status check_moments(const network_case *c, bool *agree, saltus_er
         (void)plain_network_run(c->plain, 2 + (uint64_t)i, until, INT64_MAX, &ended);
         SALTUS_TRY(saltus_samples_add(&plain, plain_network_counts(c->plain), n_species, err));
     }
-    const bench_ensemble e = {.model = c->model,
-                              .device = c->bench->cpu,
-                              .layout = "scalar",
-                              .n_threads = 1,
-                              .until = until,
-                              .n_times = 1,
-                              .n = c->runs};
+    const bench_ensemble e = ensemble_of(c, c->runs, until);
     SALTUS_TRY(bench_run(&e, &sink, &report, err));
     saltus_samples_compare(&ours, &plain, worst);
     bench_put(c->bench, FIELD("runs", c->runs), FIELD("runs_until", until),

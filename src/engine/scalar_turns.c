@@ -3,8 +3,6 @@
 #include "engine/keep.h"
 #include "engine/scalar.h"
 
-#include "core/memory.h"
-
 /* Those at work stand in front, then those that were stopped to be kept, then idle ones. */
 typedef struct turns {
     const saltus_task *task;
