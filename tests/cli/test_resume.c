@@ -237,17 +237,23 @@ static bool has_checkpoint(const char *result)
     return is_there;
 }
 
-/* A single long trajectory, or a few, stopped so soon each time that without what is kept of them
- * the run would never end. On a busy machine a pause brings less, so pauses grow, but slowly. */
-static void keep_and_go(const char *command, int least_sets)
+/* Until what time a command runs, and what its file has then. */
+typedef struct long_run {
+    const char *command;
+    double until;
+    int n_sets;
+} long_run;
+
+/* Stop it soon, again and again, and let it end then. Returns how often something was kept: at a
+ * point's end nothing is under way. */
+static int stop_until_whole(const long_run *run)
 {
+    enum { MOST_STOPS = 16 };
     static const int signals[] = {SIGTERM, SIGKILL, SIGINT, SIGUSR1};
-    outcome o = saltus("%s -q -o whole.h5", command);
-    assert_done(&o);
-    (void)unlink("part.h5");
-    int n = 0, n_kept = 0;
-    for (;; ++n) {
-        const pid_t child = n == 0 ? start_saltus("%s -q --checkpoint 0.2 -o part.h5", command)
+    int n_kept = 0;
+    for (int n = 0;; ++n) {
+        const pid_t child = n == 0 ? start_saltus("%s --until %g -q --checkpoint 0.2 -o part.h5",
+                                                  run->command, run->until)
                                    : start_saltus("resume part.h5 -q --threads %d", 1 + n % 2);
         if (n == 0) {
             siginfo_t end = {0};
@@ -255,71 +261,78 @@ static void keep_and_go(const char *command, int least_sets)
                 (void)usleep(2000);
                 assert_int_equal(waitid(P_PID, (id_t)child, &end, WEXITED | WNOHANG | WNOWAIT), 0);
             }
-        } else {
-            (void)usleep(600000u + 20000u * (unsigned)n);
+        } else if (n < MOST_STOPS) {
+            (void)usleep(600000);
         }
-        (void)kill(child, signals[n % 4]);
-        o = finish_saltus(child);
+        if (n < MOST_STOPS) {
+            (void)kill(child, signals[n % 4]);
+        }
+        const outcome o = finish_saltus(child);
         if (o.code == 0) {
-            break;
+            return n_kept;
         }
         assert_true(o.code >= 128 || fail_told(&o));
         n_kept += has_checkpoint("part.h5");
-        assert_true(n < 200); /* 8 minutes */
     }
-    (void)printf("%s: stopped %d times\n", command, n);
-    /* at a point's end nothing is under way; where nothing is ever kept, there is no end */
-    if (n_kept == 0) {
-        fail_msg("%s: %d of %d times", command, n_kept, n);
+}
+
+/* A single long trajectory, or a few; longer ones, where a machine is so fast that they end first.
+ */
+static void keep_and_go(long_run run)
+{
+    for (int n = 0; n == 0; run.until *= 4.0) {
+        (void)unlink("part.h5");
+        n = stop_until_whole(&run);
+        if (n > 0) {
+            const outcome o = saltus("%s --until %g -q -o whole.h5", run.command, run.until);
+            assert_done(&o);
+            (void)printf("%s --until %g: kept %d times\n", run.command, run.until, n);
+            assert_false(has_checkpoint("part.h5"));
+            assert_equal_results("whole.h5", "part.h5", run.n_sets);
+        }
+        assert_true(run.until < 1e9);
     }
-    assert_false(has_checkpoint("part.h5"));
-    assert_equal_results("whole.h5", "part.h5", least_sets);
     assert_int_equal(unlink("whole.h5"), 0);
 }
 
 /* Points that take long, by long trajectories or by many, by threads of their own or by all. */
 static void points_under_way_are_kept(void **state)
 {
-    static const struct {
-        const char *command;
-        int n_sets;
-    } cases[] = {
-        {"sweep long.yaml --vary k=list:90,110 --until 200 --points 7 --runs 2", 11},
-        {"sweep long.yaml --vary k=lin:90:110:5 --until 50 --points 3 --runs 3 --threads 2 "
+    static const long_run cases[] = {
+        {"sweep long.yaml --vary k=list:90,110 --points 7 --runs 2", 200, 11},
+        {"sweep long.yaml --vary k=lin:90:110:5 --points 3 --runs 3 --threads 2 "
          "--record histogram --bins 8",
-         11},
-        {"sweep busy.yaml --vary A=list:200,300 --until 2 --points 3 --runs 2000000 "
+         50, 11},
+        {"sweep busy.yaml --vary A=list:200,300 --points 3 --runs 2000000 "
          "--derive mean:A",
-         11},
-        {"sweep space.yaml --vary A=list:2000,3000 --until 40 --points 4", 11}};
+         2, 11},
+        {"sweep space.yaml --vary A=list:2000,3000 --points 4", 40, 11}};
     (void)state;
     keep_results();
     write_file("long.yaml", long_model);
     write_file("space.yaml", busy_lattice);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i += stride_of_cases()) {
-        keep_and_go(cases[i].command, cases[i].n_sets);
+        keep_and_go(cases[i]);
     }
 }
 
 static void what_is_under_way_is_kept(void **state)
 {
-    static const struct {
-        const char *command;
-        int n_sets;
-    } cases[] = {{"run long.yaml --until 300 --points 7", 12},
-                 {"run long.yaml --until 300 --points 7 --rng mt19937 --record stats", 11},
-                 {"run drawn.yaml --until 300 --points 7", 12},
-                 {"run long.yaml --until 80 --points 7 --runs 8 --derive mean:A", 12},
-                 {"run hops.yaml --until 250 --points 7 --runs 40 --rng xorwow", 12},
-                 {"run drifting.yaml --until 20000 --points 7 --runs 60", 12},
-                 {"run moving.yaml --until 40000 --points 7", 12},
-                 {"run moving.yaml --until 2000 --points 7 --runs 60", 12},
-                 {"run cycling.yaml --until 200000 --points 7 --method ode", 12},
-                 {"run flowing.yaml --until 40000 --points 7 --method hybrid", 12},
-                 {"run leaps.yaml --until 100000 --points 7 --method tau --rng mt19937", 12},
-                 {"run leaps.yaml --until 20000 --points 7 --method tau --runs 40", 12},
-                 {"run space.yaml --until 40 --points 4 --profile z --frames 5", 20},
-                 {"run space.yaml --until 12 --points 4 --frames 2 --method nsm --runs 2", 20}};
+    static const long_run cases[] = {
+        {"run long.yaml --points 7", 300, 12},
+        {"run long.yaml --points 7 --rng mt19937 --record stats", 300, 11},
+        {"run drawn.yaml --points 7", 300, 12},
+        {"run long.yaml --points 7 --runs 8 --derive mean:A", 80, 12},
+        {"run hops.yaml --points 7 --runs 40 --rng xorwow", 250, 12},
+        {"run drifting.yaml --points 7 --runs 60", 20000, 12},
+        {"run moving.yaml --points 7", 40000, 12},
+        {"run moving.yaml --points 7 --runs 60", 2000, 12},
+        {"run cycling.yaml --points 7 --method ode", 200000, 12},
+        {"run flowing.yaml --points 7 --method hybrid", 40000, 12},
+        {"run leaps.yaml --points 7 --method tau --rng mt19937", 100000, 12},
+        {"run leaps.yaml --points 7 --method tau --runs 40", 20000, 12},
+        {"run space.yaml --points 4 --profile z --frames 5", 40, 20},
+        {"run space.yaml --points 4 --frames 2 --method nsm --runs 2", 12, 20}};
     (void)state;
     keep_results();
     write_file("long.yaml", long_model);
@@ -332,7 +345,7 @@ static void what_is_under_way_is_kept(void **state)
     write_file("flowing.yaml", flowing_model);
     write_file("space.yaml", busy_lattice);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i += stride_of_cases()) {
-        keep_and_go(cases[i].command, cases[i].n_sets);
+        keep_and_go(cases[i]);
     }
 }
 
