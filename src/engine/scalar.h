@@ -142,6 +142,10 @@ bool SALTUS_SET_NAME(saltus_scalar_wants_stages)(const saltus_scalar_engine *sca
 bool SALTUS_SET_NAME(saltus_scalar_end_step)(saltus_scalar_engine *scalar, const saltus_task *task,
                                              saltus_job *job);
 bool SALTUS_SET_NAME(saltus_scalar_react)(saltus_scalar_engine *scalar, double end);
+/** A reaction has fired in the lane: find the target and the word of the next. */
+void SALTUS_SET_NAME(saltus_scalar_pass_event)(saltus_scalar_engine *scalar);
+/** Make rules and sums those of counts that come from the lane. A failure is the trajectory's. */
+void SALTUS_SET_NAME(saltus_scalar_follow_lane)(saltus_scalar_engine *scalar);
 #endif
 
 #endif

@@ -154,3 +154,16 @@ bool SALTUS_SET_NAME(saltus_scalar_react)(saltus_scalar_engine *scalar, double e
     ++scalar->trajectory.block;
     return saltus_ode_react(&scalar->trajectory, &scalar->direct, &scalar->ode, end) == SALTUS_FINE;
 }
+
+void SALTUS_SET_NAME(saltus_scalar_pass_event)(saltus_scalar_engine *scalar)
+{
+    ++scalar->trajectory.event;
+    ++scalar->trajectory.fired;
+    scalar->ode.target = saltus_ode_target(&scalar->trajectory, &scalar->direct, &scalar->ode.word);
+}
+
+void SALTUS_SET_NAME(saltus_scalar_follow_lane)(saltus_scalar_engine *scalar)
+{
+    saltus_trajectory_run_live_rules(&scalar->trajectory);
+    (void)saltus_ode_rebuild(&scalar->trajectory, &scalar->direct, &scalar->ode);
+}

@@ -421,6 +421,8 @@ static void lanes_leave_what_is_no_matter_of_theirs(void **state)
                                 "reactions: {up: I -> G @ 0.5*(1 + z), down: G -> I @ 1}\n";
     static const char bad[] = "parameters: {y: 0}\nspecies: {A: 0}\nrate rules: {y: 1}\n"
                               "reactions: {r: {equation: 0 -> A, law: 3 - y}}\n";
+    static const char lacks[] = "parameters: {y: 0}\nspecies: {A: 3}\nrate rules: {y: 1 - y}\n"
+                                "reactions: {r: {equation: 2 A -> 0, law: A + y}}\n";
     const double times[] = {1.0, 7.0};
     samples s[2];
     saltus_error err[2] = {{0}, {0}};
@@ -440,6 +442,53 @@ static void lanes_leave_what_is_no_matter_of_theirs(void **state)
         assert_int_equal(try_run(bad, "cpu", &o, times, 2, 150, &s[k], &err[k]), SALTUS_E_NUMERIC);
         assert_non_null(strstr(err[k].message, "reaction 'r': propensity -"));
         free(s[k].x);
+        err[k] = (saltus_error){0};
+        assert_int_equal(try_run(lacks, "cpu", &o, times, 2, 150, &s[k], &err[k]),
+                         SALTUS_E_NUMERIC);
+        assert_non_null(strstr(err[k].message, "reaction 'r' fired with too few reactants: A = 1"));
+        free(s[k].x);
+    }
+}
+
+/* Two groups of reactions, of all kinds of laws; a reaction that does nothing where it lacks what
+ * it takes, and one whose law is no number then; a hazard that ends; more molecules than lanes
+ * hold, at first or from an event on. */
+static const char *const firing[] = {
+    "parameters: {y: 1, k: 0.3}\nrate rules: {y: 0.1*(A + r) - y}\n"
+    "species: {A: 9, B: 3, C: 0, D: 20, E: 1}\nrules: {r: C*0.5, s: A + D}\n"
+    "reactions:\n"
+    "  a: A -> B @ 1\n  b: B -> C @ k\n  c: C -> A @ 2\n  d: A + B -> C @ 0.05\n"
+    "  e: C -> A + B @ 0.5\n  f: {equation: 0 -> A, law: y}\n  g: D -> E @ 0.2\n"
+    "  h: {equation: E -> D, law: E*(1 + y)}\n  i: {equation: 0 -> E, law: sqrt(s)}\n"
+    "  j: 2 E -> E @ 0.1\n  l: {equation: A -> 0, law: A*r/(3 + r)}\n",
+    "lacking reactants: idle\nparameters: {y: 0}\nrate rules: {y: 1 - y}\nspecies: {A: 7, B: 2}\n"
+    "reactions:\n  pair: {equation: 2 A -> 0, law: 2*A}\n  in: 0 -> A @ 1\n"
+    "  share: {equation: B -> A, law: y*B/(B + 0*A)}\n  still: {equation: B -> 0, law: B*B/B}\n",
+    "parameters: {y: 1}\nrate rules: {y: -1}\nspecies: {A: 0}\n"
+    "reactions:\n  in: {equation: 0 -> A, law: \"max(0, 3*y)\"}\n",
+    "parameters: {y: 0}\nrate rules: {y: 1 - y}\nspecies: {A: 9007199254740993, B: 5}\n"
+    "reactions:\n  a: {equation: A -> B, law: 2 + y}\n  b: B -> 0 @ 0.4\n",
+    "parameters: {y: 0}\nrate rules: {y: 1 - y}\nspecies: {A: 5, B: 0}\n"
+    "reactions:\n  a: {equation: B -> 3 A, law: y*B}\n  in: 0 -> B @ 4\n"
+    "events:\n  much: {when: time >= 2, set: {A: 9007199254740991}}\n",
+};
+
+static void reactions_in_lanes_are_those_alone(void **state)
+{
+    const double times[] = {0.5, 2.0, 2.5, 9.0};
+    (void)state;
+    for (size_t m = 0; m < sizeof firing / sizeof *firing; ++m) {
+        samples s[2];
+        for (int k = 0; k < 2; ++k) {
+            saltus_plan_options o = options(NULL, NULL);
+            o.layout = k == 0 ? "scalar" : "lanes";
+            s[k] = run(firing[m], &o, times, 4, 300);
+        }
+        assert_true(s[0].report.events > 400);
+        assert_int_equal(s[0].report.events, s[1].report.events);
+        assert_memory_equal(s[0].x, s[1].x, 300 * 4 * (size_t)s[0].n_columns * sizeof *s[0].x);
+        free(s[0].x);
+        free(s[1].x);
     }
 }
 
@@ -605,6 +654,7 @@ int main(void)
         cmocka_unit_test(sample_times_change_no_bit),
         cmocka_unit_test(devices_and_threads_change_no_bit),
         cmocka_unit_test(lanes_leave_what_is_no_matter_of_theirs),
+        cmocka_unit_test(reactions_in_lanes_are_those_alone),
         cmocka_unit_test(an_idle_rate_rule_changes_no_reaction),
         cmocka_unit_test(failures_name_time_and_variable),
         cmocka_unit_test(what_cannot_be_is_refused),

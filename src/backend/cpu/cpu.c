@@ -3,15 +3,12 @@
 #include "backend/cpu/cpu.h"
 #include "core/limits.h"
 #include "kernel/base/stream.h"
-#include "kernel/base/tables.h"
+#include "kernel/ssa/direct_lanes.h"
 #include "model/network/network.h"
 
 #include <string.h>
 
-/* Lanes hold counts exactly below 2^52, checked every 2^16 blocks; see lanes.c. */
-static const int64_t largest_lane_count = (int64_t)1 << 52;
-static const int64_t largest_lane_change = (int64_t)1 << 35;
-enum { MAX_LANE_REACTIONS = SALTUS_FANOUT * SALTUS_FANOUT, MAX_LANE_RATES = 64 };
+enum { MAX_LANE_RATES = 64 };
 
 /* The variant of a name, or, for NULL, the widest that runs here; NULL when there is none. */
 static const saltus_cpu_variant *find_variant(const char *name)
@@ -94,7 +91,7 @@ static const char *against_lanes(saltus_method method, const saltus_tables *n,
     if (n->n_reactions == 0) {
         return "nothing reacts";
     }
-    if (n->n_reactions > MAX_LANE_REACTIONS) {
+    if (n->n_reactions > SALTUS_LANES_MAX_REACTIONS) {
         return "it has more than 64 reactions";
     }
     if (n->n_delayed > 0) {
@@ -106,11 +103,11 @@ static const char *against_lanes(saltus_method method, const saltus_tables *n,
     if (n->n_thinned > 0 && method != SALTUS_METHOD_DIRECT) {
         return "its rates drift with time";
     }
-    if (n->largest_change >= largest_lane_change) {
+    if ((double)n->largest_change >= saltus_lanes_most_change) {
         return "a reaction changes a count by 2^35 or more";
     }
     for (int s = 0; s < n->n_species; ++s) {
-        if (n->initial_counts[s] > largest_lane_count) {
+        if ((double)n->initial_counts[s] > saltus_lanes_largest) {
             return "it starts with more than 2^52 molecules";
         }
     }

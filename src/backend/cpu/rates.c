@@ -1,14 +1,14 @@
 /* Trajectories with rate rules in lanes: slopes and stages are computed for all lanes together,
- * each at its own time and with its own step. A step in which nothing happens but that time passes
- * is also taken for all lanes together; what follows from another is done by the scalar engine of
- * the lane, which catches up before. Compiled once per instruction set:
+ * each at its own time and with its own step. A step in which nothing happens but that time passes,
+ * or that a reaction ends, is also taken for all lanes together; what follows from another is done
+ * by the scalar engine of the lane, which catches up before. Compiled once per instruction set:
  * SALTUS_VARIANT is its name, SALTUS_LANES its width. */
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/one_lane.h"
 
 #include "core/memory.h"
 #include "engine/keep.h"
-#include "kernel/base/program.h"
+#include "kernel/ssa/direct_lanes.h"
 
 #include <stdlib.h>
 
@@ -63,13 +63,18 @@ typedef struct lane_group {
     saltus_mask is_eased; /* no step was lately at the border of stability */
     const saltus_task *task;
     const saltus_source *source;
-    saltus_f64 *numbers; /* of rows and memory */
+    saltus_f64 *numbers;                           /* of rows and memory */
+    saltus_lanes lanes;                            /* what firing reactions computes */
+    saltus_f64 *counts;                            /* [species] before that */
+    int32_t moving_of[SALTUS_LANES_MAX_REACTIONS]; /* [reaction] number of its moving law, or -1 */
+    bool fires;                                    /* reactions can fire in lanes */
     saltus_f64 *y;
     saltus_job jobs[SALTUS_LANES];
     saltus_scalar_engine *scalars[SALTUS_LANES];
     uint64_t busy, vacant;        /* bit l: lane l has a job; lane l waits for one */
     uint64_t again;               /* it tries a step again, shorter */
     uint64_t ahead;               /* its engine has to catch up */
+    uint64_t stale;               /* reactions have fired that changed no counts of its engine */
     bool watches, may_turn_stiff; /* triggers or rates may turn in a step; steps are watched */
     bool dry;                     /* there will be no more jobs */
     saltus_scalar_engine *single; /* runs trajectories that fail again, to report them */
@@ -110,6 +115,11 @@ static void catch_up(lane_group *c, int l)
     p->carried.step = lane_of(&c->step, l);
     p->carried.hazard = lane_of(&c->y[n], l);
     p->carried.n_stalled = 0;
+    if (c->stale >> l & 1) {
+        c->stale &= ~((uint64_t)1 << l);
+        saltus_scalar_from_lane(c->scalars[l], (const double *)c->slopes.v + l, SALTUS_LANES);
+        SALTUS_SET_NAME(saltus_scalar_follow_lane)(c->scalars[l]);
+    }
 }
 
 static saltus_status finish_lane(lane_group *c, int l, saltus_error *err)
@@ -118,8 +128,8 @@ static saltus_status finish_lane(lane_group *c, int l, saltus_error *err)
     c->busy &= ~bit;
     c->again &= ~bit;
     c->ahead &= ~bit;
+    c->stale &= ~bit;
     c->vacant |= bit;
-    c->jobs[l].tally.events = (int64_t)c->scalars[l]->trajectory.fired;
     return c->source->done(c->source->user, &c->jobs[l], 1, err);
 }
 
@@ -127,6 +137,7 @@ static saltus_status finish_lane(lane_group *c, int l, saltus_error *err)
 static saltus_status end_lane(lane_group *c, int l, saltus_error *err)
 {
     if (c->scalars[l]->trajectory.failure == SALTUS_FINE) {
+        saltus_scalar_count(c->scalars[l], &c->jobs[l]);
         return finish_lane(c, l, err);
     }
     const saltus_status status = saltus_scalar_run_job(c->single, c->task, &c->jobs[l], err);
@@ -158,6 +169,9 @@ static saltus_status start_lane(lane_group *c, int l, saltus_error *err)
     for (int i = 0; i < n->n_constants; ++i) {
         const int row = n->row_constants + i;
         set_lane(&c->slopes.v[row], l, w->trajectory.v[row]);
+    }
+    for (int r = 0; r < n->n_reactions && c->fires; ++r) {
+        set_lane(&c->lanes.rate[r], l, w->trajectory.n->rate[r]);
     }
     return w->trajectory.carried.is_stiff ? leave_lane(c, l, err) : SALTUS_OK;
 }
@@ -273,6 +287,7 @@ static saltus_status aim_steps(lane_group *c, saltus_error *err)
         size_to_lane(c, l);
         set_lane(&c->step, l, p->carried.step);
         set_lane(&c->target, l, w->ode.target);
+        set_lane(&c->lanes.word[0], l, w->ode.word);
         set_lane(&c->special, l, p->special);
         set_lane(&c->sample, l, c->task->times[p->sample]);
         set_whole(&c->is_cut, l, -(int64_t)w->ode.is_cut);
@@ -319,6 +334,8 @@ static uint64_t pass_steps(lane_group *c, saltus_mask taken, saltus_f64 step)
     return bits;
 }
 
+#include "backend/cpu/firing.h"
+
 /* Take the steps that end with a reaction and nothing else, and return their lanes: as
  * saltus_ode_find and saltus_ode_land do it. */
 static uint64_t react_steps(lane_group *c, saltus_mask taken, saltus_f64 step,
@@ -339,11 +356,15 @@ static uint64_t react_steps(lane_group *c, saltus_mask taken, saltus_f64 step,
         p = saltus_ode_polynomial_of(m, i, c->size);
         m->e[i] = saltus_ode_polynomial_at(&p, theta, &slope);
     }
-    const uint64_t all = saltus_bits(lanes);
-    for (uint64_t bits = all; bits && *status == SALTUS_OK;) {
+    saltus_mask fired = lanes & 0;
+    if (c->fires) {
+        fired = fire_lanes(c, lanes, end);
+        *status = pass_reactions(c, fired, end, step, err);
+    }
+    for (uint64_t bits = saltus_bits(lanes & ~fired); bits && *status == SALTUS_OK;) {
         const int l = next_lane(&bits);
         saltus_scalar_engine *w = c->scalars[l];
-        count_plain(c, l);
+        catch_up(c, l);
         w->trajectory.carried.step = lane_of(&step, l);
         for (int i = 0; i < n; ++i) {
             w->ode.w[i] = lane_of(&m->e[i], l);
@@ -354,7 +375,7 @@ static uint64_t react_steps(lane_group *c, saltus_mask taken, saltus_f64 step,
             *status = end_lane(c, l, err);
         }
     }
-    return all;
+    return saltus_bits(lanes);
 }
 
 /* What was computed of a step goes to the lane's engine: all of it only if that looks into it. */
@@ -475,9 +496,9 @@ static void report_times(const lane_group *c)
     double t = 0.0;
     uint64_t fired = 0;
     for (uint64_t bits = c->busy; bits;) {
-        const saltus_trajectory *p = &c->scalars[next_lane(&bits)]->trajectory;
-        t += p->t;
-        fired += p->fired;
+        const int l = next_lane(&bits);
+        t += lane_of(&c->t, l);
+        fired += c->scalars[l]->trajectory.fired;
     }
     saltus_reached_store(c->task->reached, t, fired);
 }
@@ -533,7 +554,9 @@ saltus_status SALTUS_SET_NAME(saltus_rates_work)(const saltus_task *task,
     saltus_status status = SALTUS_OK;
     const saltus_tables *t = task->tables;
     const int n = t->n_rates + 1;
-    const size_t size = sizeof(saltus_f64) * (size_t)(t->n_rows + 11 * n);
+    const bool fires = fires_in_lanes(t);
+    const int n_of_firing = fires ? t->n_moving_laws + t->n_species : 0;
+    const size_t size = sizeof(saltus_f64) * (size_t)(t->n_rows + 11 * n + n_of_firing);
     lane_group *c = aligned_alloc(_Alignof(lane_group), sizeof(lane_group));
     SALTUS_NEED(c);
     memset(c, 0, sizeof *c);
@@ -557,6 +580,12 @@ saltus_status SALTUS_SET_NAME(saltus_rates_work)(const saltus_task *task,
                                     .w = cut(&at, n),
                                     .k = cut(&at, 7 * n),
                                     .e = cut(&at, n)};
+    if (fires) {
+        c->fires = true;
+        c->lanes.v = c->slopes.v;
+        saltus_f64 *given = cut(&at, t->n_moving_laws);
+        prepare_firing(c, given, cut(&at, t->n_species));
+    }
     for (int l = 0; l < SALTUS_LANES; ++l) {
         SALTUS_TRY(saltus_scalar_create(task, &SALTUS_SET_NAME(saltus_set), &c->scalars[l], err));
     }

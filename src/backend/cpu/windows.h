@@ -21,9 +21,10 @@ static void prepare_windows(lane_group *c)
 {
     const saltus_tables *n = c->task->tables;
     saltus_thinned_lanes *d = &c->thinned;
+    c->lanes.given_of = n->n_thinned > 0 ? n->thinned_of : NULL;
     d->slots = (saltus_spans *)(c->lanes.v + n->n_rows);
-    c->lanes.bound = (saltus_f64 *)(d->slots + n->n_intervals);
-    c->lanes.lower = c->lanes.bound + n->n_thinned;
+    c->lanes.given = (saltus_f64 *)(d->slots + n->n_intervals);
+    c->lanes.lower = c->lanes.given + n->n_thinned;
     d->fallback = interval_singly;
     d->user = c;
     for (int k = 0; k < n->n_drifts; ++k) {

@@ -14,8 +14,9 @@
 
 enum { SALTUS_LANES_MAX_REACTIONS = SALTUS_FANOUT * SALTUS_FANOUT };
 
-/* Counts are exact up to here; changes below 2^35 keep them so. */
-static const double saltus_lanes_largest = 0x1p52;
+/* Counts are exact up to here, and stay so where changes are smaller than these and somebody looks
+ * every 2^17 events. */
+static const double saltus_lanes_largest = 0x1p52, saltus_lanes_most_change = 0x1p35;
 
 /** State of the lanes. Rows are v[row][lane] as in tables.h. */
 typedef struct saltus_lanes {
@@ -27,8 +28,10 @@ typedef struct saltus_lanes {
     saltus_u64 trajectory, block;
     /* Rates of the products, which points of a sweep have of their own. */
     saltus_f64 rate[SALTUS_LANES_MAX_REACTIONS];
-    /* Bounds of laws that drift with time, in place of propensities; thinned_lanes.h. */
-    saltus_f64 *bound, *lower; /* [thinned] */
+    /* In place of propensities what is computed elsewhere: upper bounds of laws that drift with
+     * time (thinned_lanes.h), and propensities that move (backend/cpu/rates.c). */
+    const int32_t *given_of;   /* [reaction] which, or -1; NULL: there are none */
+    saltus_f64 *given, *lower; /* lower bounds, of those that have one */
     /* Unit waits of the two events of the block. */
     saltus_f64 wait[2];
     /* Words of the choices of the two events. */
@@ -90,21 +93,18 @@ SALTUS_FN saltus_f64 saltus_lanes_propensity(const saltus_tables *n, saltus_f64 
     return v[law.result];
 }
 
-/** Propensities, their sums, the time of the next event and the interval of its choice, for event h
- * (0 or 1) of the block. Returns the lanes whose propensities are negative, NaN or infinite. */
-SALTUS_FN saltus_mask saltus_lanes_propose(const saltus_tables *n, saltus_lanes *b, int h)
+/* Propensities and their running sums, from the counts and what is given; returns the total. Sets
+ * lanes of *bad where one is negative or NaN. */
+SALTUS_FN saltus_f64 saltus_lanes_sum(const saltus_tables *n, saltus_lanes *b, saltus_mask *bad)
 {
-    saltus_mask bad = SALTUS_AS_I64(b->t) & 0;
     saltus_f64 total = saltus_splat(0.0);
-    saltus_lanes_run_rules(n, b->v);
     for (int r = 0, g = 0; r < n->n_reactions; ++g) {
         const int end = r + SALTUS_FANOUT < n->n_reactions ? r + SALTUS_FANOUT : n->n_reactions;
         saltus_f64 sum = saltus_splat(0.0);
         for (int k = r; k < end; ++k) {
-            const int thinned = n->n_thinned > 0 ? n->thinned_of[k] : -1;
-            const saltus_f64 a = thinned >= 0
-                                     ? b->bound[thinned]
-                                     : saltus_lanes_propensity(n, b->rate[k], b->v, k, &bad);
+            const int given = b->given_of ? b->given_of[k] : -1;
+            const saltus_f64 a =
+                given >= 0 ? b->given[given] : saltus_lanes_propensity(n, b->rate[k], b->v, k, bad);
             sum = k == r ? a : sum + a;
             b->sums[k] = sum;
         }
@@ -112,12 +112,27 @@ SALTUS_FN saltus_mask saltus_lanes_propose(const saltus_tables *n, saltus_lanes 
         b->groups[g] = total;
         r = end;
     }
-    total = total + 0.0; /* -0 becomes 0 */
+    return total + 0.0; /* -0 becomes 0 */
+}
+
+/* The interval of the choice of event h (0 or 1) of the block, whose total is known. */
+SALTUS_FN void saltus_lanes_place(saltus_lanes *b, int h, saltus_f64 total)
+{
     const saltus_f64 unit = total * SALTUS_TWO_M32;
     b->total = total;
-    b->t_next = b->t + b->wait[h] / total;
     b->low = b->word[h] * unit;
     b->high = b->low + unit;
+}
+
+/** Propensities, their sums, the time of the next event and the interval of its choice, for event h
+ * (0 or 1) of the block. Returns the lanes whose propensities are negative, NaN or infinite. */
+SALTUS_FN saltus_mask saltus_lanes_propose(const saltus_tables *n, saltus_lanes *b, int h)
+{
+    saltus_mask bad = SALTUS_AS_I64(b->t) & 0;
+    saltus_lanes_run_rules(n, b->v);
+    const saltus_f64 total = saltus_lanes_sum(n, b, &bad);
+    saltus_lanes_place(b, h, total);
+    b->t_next = b->t + b->wait[h] / total;
     return bad | ~SALTUS_LT(total, saltus_splat(SALTUS_INFINITY));
 }
 

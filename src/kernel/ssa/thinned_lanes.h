@@ -85,7 +85,7 @@ SALTUS_OUTLINE saltus_mask saltus_thinned_lanes_bound(const saltus_tables *n, sa
                                                 d->fallback, d->user);
         *unbounded |= ~SALTUS_LT(s.hi, saltus_splat(SALTUS_INFINITY));
         below |= SALTUS_LT(s.hi, saltus_splat(0.0));
-        b->bound[i] = saltus_select(lanes, s.hi + 0.0, b->bound[i]);
+        b->given[i] = saltus_select(lanes, s.hi + 0.0, b->given[i]);
         b->lower[i] = saltus_select(lanes, s.lo, b->lower[i]);
     }
     *unbounded &= lanes;
@@ -102,27 +102,27 @@ SALTUS_OUTLINE saltus_mask saltus_thinned_lanes_check(const saltus_tables *n, sa
     b->v[n->row_time] = b->t;
     for (int i = 0; i < n->n_thinned; ++i) {
         const saltus_f64 a = saltus_thinned_lanes_law(n, b->v, i);
-        bad |= ~SALTUS_LE(zero, a) & (SALTUS_LT(a, zero) | SALTUS_LT(zero, b->bound[i]));
+        bad |= ~SALTUS_LE(zero, a) & (SALTUS_LT(a, zero) | SALTUS_LT(zero, b->given[i]));
     }
     return bad & lanes;
 }
 
 /* Thinned reaction i was chosen in the lanes of `hit`, whose places in its interval are between low
  * and high. Returns the lanes in which it fires. */
-SALTUS_FN saltus_mask saltus_thinned_lanes_take(const saltus_tables *n, saltus_lanes *b, int i,
-                                                saltus_mask hit, saltus_f64 low, saltus_f64 high,
-                                                saltus_candidates *c)
+SALTUS_FN saltus_mask saltus_thinned_lanes_take(const saltus_tables *n, const saltus_lanes *b,
+                                                int i, saltus_mask hit, saltus_f64 low,
+                                                saltus_f64 high, saltus_candidates *c)
 {
     const saltus_mask open = hit & ~(SALTUS_LT(low, b->lower[i]) & SALTUS_LE(high, b->lower[i]));
     if (!saltus_any(open)) {
         return hit;
     }
     const saltus_f64 a = saltus_thinned_lanes_law(n, b->v, i);
-    const saltus_mask fires = ~open | SALTUS_LT(low, a);
-    c->bad |= open & ~(SALTUS_LE(saltus_splat(0.0), a) & SALTUS_LE(a, b->bound[i]));
-    c->undecided |= open & SALTUS_LT(low, a) & SALTUS_LT(a, high);
-    c->missed |= hit & ~fires;
-    return hit & fires;
+    const saltus_mask bad = open & ~(SALTUS_LE(saltus_splat(0.0), a) & SALTUS_LE(a, b->given[i]));
+    const saltus_mask below = SALTUS_LT(low, a), near = open & below & SALTUS_LT(a, high);
+    c->bad |= bad;
+    c->undecided |= near;
+    return hit & (~open | below) & ~(bad | near);
 }
 
 /* Choose among the running sums of reactions first to end - 1 in the lanes of `among`, and fire.
@@ -132,16 +132,16 @@ SALTUS_FN void saltus_thinned_lanes_fire_group(const saltus_tables *n, saltus_la
                                                saltus_mask among, saltus_candidates *c)
 {
     for (int r = first; r < end; ++r) {
-        const saltus_mask below = SALTUS_LT(low, b->sums[r]);
+        const saltus_mask here = among & SALTUS_LT(low, b->sums[r]);
+        const saltus_mask near = here & SALTUS_LT(b->sums[r], high);
         const int i = n->thinned_of[r];
-        saltus_mask hit = among & below;
-        among &= ~below;
-        c->undecided |= hit & SALTUS_LT(b->sums[r], high);
+        saltus_mask hit = here & ~near;
+        among &= ~here;
+        c->undecided |= near;
         if (i >= 0 && saltus_any(hit)) {
             const saltus_f64 base = r == first ? saltus_splat(0.0) : b->sums[r - 1];
             hit = saltus_thinned_lanes_take(n, b, i, hit, low - base, high - base, c);
         }
-        hit &= ~(c->undecided | c->bad);
         c->fired |= hit;
         for (int k = n->change_row[r]; k < n->change_row[r + 1]; ++k) {
             const saltus_f64 x = b->v[n->change_species[k]];
@@ -165,16 +165,17 @@ SALTUS_FN saltus_candidates saltus_thinned_lanes_fire(const saltus_tables *n, sa
         for (int g = 0, r = 0; r < n->n_reactions; ++g, r += SALTUS_FANOUT) {
             const int end = r + SALTUS_FANOUT < n->n_reactions ? r + SALTUS_FANOUT : n->n_reactions;
             const saltus_mask below = SALTUS_LT(b->low, b->groups[g]);
-            const saltus_mask in = among & below;
+            const saltus_mask near = among & below & SALTUS_LT(b->groups[g], b->high);
             const saltus_f64 base = g == 0 ? saltus_splat(0.0) : b->groups[g - 1];
-            c.undecided |= in & SALTUS_LT(b->groups[g], b->high);
-            saltus_thinned_lanes_fire_group(n, b, r, end, b->low - base, b->high - base, in, &c);
+            c.undecided |= near;
+            saltus_thinned_lanes_fire_group(n, b, r, end, b->low - base, b->high - base,
+                                            among & below & ~near, &c);
             among &= ~below;
         }
         c.undecided |= among;
     }
     c.bad &= ~c.undecided;
-    c.missed &= ~(c.undecided | c.bad);
+    c.missed = lanes & ~(c.fired | c.undecided | c.bad);
     return c;
 }
 

@@ -1,0 +1,125 @@
+/* Reactions that end a step, in all lanes together: as saltus_ode_fire does it, to the same bits.
+ * Lanes in which something is rare are left to their engines. A part of rates.c, which includes it.
+ */
+#ifndef SALTUS_BACKEND_CPU_FIRING_H
+#define SALTUS_BACKEND_CPU_FIRING_H
+
+/* Whether reactions can fire in lanes: these recompute all propensities, and nothing may follow
+ * from counts but propensities. */
+static bool fires_in_lanes(const saltus_tables *n)
+{
+    return n->n_reactions > 0 && n->n_reactions <= SALTUS_LANES_MAX_REACTIONS &&
+           (double)n->largest_change < saltus_lanes_most_change && n->n_delayed == 0 &&
+           !n->watches_state;
+}
+
+/* Number the propensities that move, and give each its place. */
+static void prepare_firing(lane_group *c, saltus_f64 *given, saltus_f64 *counts)
+{
+    const saltus_tables *n = c->slopes.n;
+    for (int r = 0; r < SALTUS_LANES_MAX_REACTIONS; ++r) {
+        c->moving_of[r] = -1;
+    }
+    for (int i = 0; i < n->n_moving_laws; ++i) {
+        c->moving_of[n->moving_laws[i]] = i;
+    }
+    c->lanes.given_of = c->moving_of;
+    c->lanes.given = given;
+    c->counts = counts;
+}
+
+/* The propensities that move, at `end`, where the state is in memory.e: one below 0 counts 0.
+ * Returns the lanes where one is not a number. */
+static saltus_mask move_to(lane_group *c, saltus_f64 end)
+{
+    const saltus_tables *n = c->slopes.n;
+    saltus_f64 *v = c->slopes.v;
+    saltus_mask odd = SALTUS_AS_I64(end) & 0;
+    for (int i = 0; i < n->n_rates; ++i) {
+        v[n->rate_rows[i]] = c->memory.e[i];
+    }
+    v[n->row_time] = end;
+    saltus_program_run(n->code, n->motion, v);
+    for (int i = 0; i < n->n_moving_laws; ++i) {
+        const saltus_f64 zero = saltus_splat(0.0), a = v[n->motion_rows[n->n_rates + i]];
+        odd |= SALTUS_NE(a, a);
+        c->lanes.given[i] = saltus_select(SALTUS_LE(zero, a), a, zero);
+    }
+    return odd;
+}
+
+/* The sum of the propensities that do not move, once counts have changed in the lanes of `fired`.
+ * Where one is no propensity the engine knows whether that is a failure. */
+static saltus_status sum_still(lane_group *c, saltus_mask fired, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_tables *n = c->slopes.n;
+    saltus_mask odd = fired & 0;
+    for (int i = 0; i < n->n_moving_laws; ++i) {
+        c->lanes.given[i] = saltus_splat(0.0);
+    }
+    saltus_lanes_run_rules(n, c->slopes.v);
+    c->slopes.still = saltus_select(fired, saltus_lanes_sum(n, &c->lanes, &odd), c->slopes.still);
+    for (uint64_t bits = saltus_bits(odd & fired); SALTUS_RARE(bits) && status == SALTUS_OK;) {
+        const int l = next_lane(&bits);
+        catch_up(c, l);
+        if (c->scalars[l]->trajectory.failure != SALTUS_FINE) {
+            status = end_lane(c, l, err);
+        }
+    }
+    return status;
+}
+
+/* Choose reactions in the lanes of `lanes` at their times `end`, where the state is in memory.e,
+ * and fire them. Returns the lanes in which that is done; in the others nothing has changed. */
+static saltus_mask fire_lanes(lane_group *c, saltus_mask lanes, saltus_f64 end)
+{
+    const saltus_tables *n = c->slopes.n;
+    saltus_lanes *b = &c->lanes;
+    saltus_f64 *v = c->slopes.v;
+    saltus_mask missed, odd = move_to(c, end);
+    memcpy(c->counts, v, sizeof *v * (size_t)n->n_species);
+    for (int s = 0; s < n->n_species; ++s) {
+        odd |= SALTUS_LT(saltus_splat(saltus_lanes_largest), v[s]);
+    }
+    const saltus_f64 total = saltus_lanes_sum(n, b, &odd);
+    saltus_lanes_place(b, 0, total);
+    odd |= ~(SALTUS_LT(saltus_splat(0.0), total) & SALTUS_LT(total, saltus_splat(SALTUS_INFINITY)));
+    odd |= saltus_lanes_fire(n, b, lanes & ~odd, &missed);
+    for (int i = 0; i < n->n_unsafe; ++i) {
+        odd |= SALTUS_LT(v[n->unsafe[i]], saltus_splat(0.0));
+    }
+    if (SALTUS_RARE(saltus_any(odd & lanes))) {
+        for (int s = 0; s < n->n_species; ++s) {
+            v[s] = saltus_select(odd, c->counts[s], v[s]);
+        }
+    }
+    return lanes & ~odd;
+}
+
+/* Go to where reactions have fired, and aim at the next ones. */
+static saltus_status pass_reactions(lane_group *c, saltus_mask fired, saltus_f64 end,
+                                    saltus_f64 step, saltus_error *err)
+{
+    const int n = c->memory.n;
+    const uint64_t all = saltus_bits(fired);
+    c->step = saltus_select(fired, step, c->step);
+    c->t = saltus_select(fired, end, c->t);
+    for (int i = 0; i < n - 1; ++i) {
+        c->y[i] = saltus_select(fired, c->memory.e[i], c->y[i]);
+    }
+    c->y[n - 1] = saltus_select(fired, saltus_splat(0.0), c->y[n - 1]);
+    c->n_plain -= SALTUS_AS_U64(fired);
+    c->ahead |= all;
+    c->stale |= all;
+    for (uint64_t bits = all; bits;) {
+        const int l = next_lane(&bits);
+        saltus_scalar_engine *w = c->scalars[l];
+        SALTUS_SET_NAME(saltus_scalar_pass_event)(w);
+        set_lane(&c->target, l, w->ode.target);
+        set_lane(&c->lanes.word[0], l, w->ode.word);
+    }
+    return sum_still(c, fired, err);
+}
+
+#endif
