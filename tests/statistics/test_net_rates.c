@@ -309,6 +309,32 @@ static void laws_of_what_has_run_out_are_0(void **state)
     }
 }
 
+/* In lanes too, and as often: reactions that lack what they take, by laws of all kinds. */
+static void what_idles_in_lanes_idles_alone(void **state)
+{
+    static const char *const laws[] = {"3", "3*(1 + sin(time))", "3*k"};
+    (void)state;
+    for (int i = 0; i < 3; ++i) {
+        char text[600];
+        (void)snprintf(
+            text, sizeof text,
+            "lacking reactants: idle\nspecies: {A: 5, B: 3, C: 0}\nparameters: {k: 1}\n%s"
+            "reactions:\n"
+            "  eat: {equation: A + 2 C -> 2 B + C, law: %s}\n"
+            "  make: {equation: 0 -> A, law: 2.5}\n"
+            "  mix: {equation: A + B -> A + C, law: A*B/(A + B)}\n"
+            "  turn: {equation: B -> C, law: k*B/(B + 0*C)}\n"
+            "  lose: {equation: C -> 0, law: 1}\n",
+            i == 2 ? "rate rules: {k: 1.2 - k}\n" : "", laws[i]);
+        samples s = run_finals(text, "direct", "scalar", 30.0, 200),
+                lanes = run_finals(text, "direct", "lanes", 30.0, 200);
+        check_same_bits(&s, &lanes, laws[i]);
+        assert_int_equal(s.report.events, lanes.report.events);
+        free(s.x);
+        free(lanes.x);
+    }
+}
+
 /* What began would end with nothing taken. */
 static void reactions_that_take_a_while_do_not_idle(void **state)
 {
@@ -465,6 +491,7 @@ int main(void)
         cmocka_unit_test(what_has_flowed_waits_for_nothing),
         cmocka_unit_test(what_idles_changes_nothing),
         cmocka_unit_test(laws_of_what_has_run_out_are_0),
+        cmocka_unit_test(what_idles_in_lanes_idles_alone),
         cmocka_unit_test(reactions_that_take_a_while_do_not_idle),
         cmocka_unit_test(info_tells_of_net_rates),
         cmocka_unit_test(fixed_species_need_not_be_whole),

@@ -41,7 +41,10 @@ static saltus_mask move_to(lane_group *c, saltus_f64 end)
     v[n->row_time] = end;
     saltus_program_run(n->code, n->motion, v);
     for (int i = 0; i < n->n_moving_laws; ++i) {
-        const saltus_f64 zero = saltus_splat(0.0), a = v[n->motion_rows[n->n_rates + i]];
+        saltus_mask bad = odd & 0;
+        const saltus_f64 zero = saltus_splat(0.0);
+        const saltus_f64 a =
+            saltus_lanes_checked(n, v, n->moving_laws[i], v[n->motion_rows[n->n_rates + i]], &bad);
         odd |= SALTUS_NE(a, a);
         c->lanes.given[i] = saltus_select(SALTUS_LE(zero, a), a, zero);
     }

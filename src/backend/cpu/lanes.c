@@ -21,6 +21,8 @@ typedef struct lane_group {
     const saltus_task *task;
     const saltus_source *source;
     saltus_lanes lanes;
+    saltus_f64 *counts; /* [species] before a reaction that may lack what it takes, and does nothing
+                           then; NULL: there is none, or that is a failure */
     saltus_job jobs[SALTUS_LANES];
     saltus_scalar_engine *scalars[SALTUS_LANES];
     uint64_t void_events[SALTUS_LANES]; /* event numbers whose wait was void */
@@ -296,6 +298,31 @@ static saltus_status check_counts(lane_group *c, const int32_t *species, int n, 
     return status;
 }
 
+static void note_counts(lane_group *c)
+{
+    if (c->counts) {
+        memcpy(c->counts, c->lanes.v, sizeof *c->counts * (size_t)c->task->tables->n_species);
+    }
+}
+
+/* Undo the reactions of those lanes in which they lacked what they took, and return these. */
+static saltus_mask undo_idle(lane_group *c, saltus_mask lanes)
+{
+    const saltus_tables *n = c->task->tables;
+    saltus_f64 *v = c->lanes.v;
+    saltus_mask lacks = lanes & 0;
+    for (int i = 0; i < n->n_unsafe && c->counts; ++i) {
+        lacks |= SALTUS_LT(v[n->unsafe[i]], saltus_splat(0.0));
+    }
+    lacks &= lanes;
+    if (saltus_any(lacks)) {
+        for (int s = 0; s < n->n_species; ++s) {
+            v[s] = saltus_select(lacks, c->counts[s], v[s]);
+        }
+    }
+    return lacks;
+}
+
 /* One event in every busy lane. */
 static saltus_status step_lanes(lane_group *c, int h, saltus_error *err)
 {
@@ -309,10 +336,14 @@ static saltus_status step_lanes(lane_group *c, int h, saltus_error *err)
     if (stopped) {
         SALTUS_TRY(stop_lanes(c, stopped, bad, h, err));
     }
+    note_counts(c);
     const saltus_mask undecided = saltus_lanes_fire(n, b, SALTUS_LT(b->t_next, b->stop), &missed);
     const uint64_t bits = saltus_bits(undecided);
     if (SALTUS_RARE(bits)) {
         decide_lanes(c, bits, missed, h);
+    }
+    for (uint64_t idle = saltus_bits(undo_idle(c, c->alive)); idle;) {
+        ++c->void_events[next_lane(&idle)];
     }
     if (n->n_unsafe > 0) {
         SALTUS_TRY(check_counts(c, n->unsafe, n->n_unsafe, 0.0, saltus_lanes_largest, err));
@@ -413,9 +444,10 @@ saltus_status SALTUS_SET_NAME(saltus_lanes_work)(const saltus_task *task,
 {
     saltus_status status = SALTUS_OK;
     const saltus_tables *n = task->tables;
+    const bool may_idle = n->idles && n->n_unsafe > 0;
     const size_t n_numbers =
         (size_t)n->n_rows + 2 * ((size_t)n->n_intervals + (size_t)n->n_thinned);
-    const size_t size = n_numbers * sizeof(saltus_f64);
+    const size_t size = (n_numbers + (may_idle ? (size_t)n->n_species : 0)) * sizeof(saltus_f64);
     lane_group *c = aligned_alloc(_Alignof(lane_group), sizeof(lane_group));
     SALTUS_NEED(c);
     memset(c, 0, sizeof *c);
@@ -424,6 +456,7 @@ saltus_status SALTUS_SET_NAME(saltus_lanes_work)(const saltus_task *task,
     c->lanes.v = aligned_alloc(_Alignof(saltus_f64), size);
     SALTUS_NEED(c->lanes.v);
     memset(c->lanes.v, 0, size);
+    c->counts = may_idle ? c->lanes.v + n_numbers : NULL;
     prepare_windows(c);
     c->lanes.v[n->row_one] = saltus_splat(1.0);
     for (int i = 0; i < n->n_constants; ++i) {

@@ -40,8 +40,10 @@ SALTUS_FN void saltus_ode_slope_of(saltus_ode_context *c, saltus_f64 time, const
     }
     saltus_f64 sum = c->still;
     c->negative = saltus_splat(0.0);
+    saltus_mask bad = SALTUS_AS_I64(sum) & 0;
     for (int i = 0; i < n->n_moving_laws; ++i) {
-        const saltus_f64 a = c->v[n->motion_rows[n->n_rates + i]];
+        const saltus_f64 a = saltus_lanes_checked(n, c->v, n->moving_laws[i],
+                                                  c->v[n->motion_rows[n->n_rates + i]], &bad);
         const saltus_mask below = SALTUS_LT(a, saltus_splat(0.0));
         c->negative = saltus_select(below, c->negative - a, c->negative);
         sum = saltus_select(below, sum, sum + a);

@@ -199,9 +199,11 @@ static saltus_status step_windows(lane_group *c, int h, saltus_error *err)
     if (stopped) {
         SALTUS_TRY(stop_windows(c, stopped, bad, until, is_candidate, &lanes, err));
     }
+    note_counts(c);
     const saltus_candidates k = saltus_thinned_lanes_fire(n, b, lanes & is_candidate);
     lanes &= ~(k.undecided | k.bad);
     saltus_thinned_lanes_pass(b, d, lanes, &k, lanes & ~is_candidate);
+    d->voids -= SALTUS_AS_U64(undo_idle(c, k.fired));
     SALTUS_TRY(rerun_lanes(c, k.bad, err));
     for (uint64_t bits = saltus_bits(k.undecided); SALTUS_RARE(bits);) {
         SALTUS_TRY(leave_lane(c, next_lane(&bits), err));

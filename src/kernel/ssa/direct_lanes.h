@@ -80,6 +80,26 @@ SALTUS_FN void saltus_lanes_run_rules(const saltus_tables *n, saltus_f64 *v)
     }
 }
 
+/* What law r gives, but 0 where that is no propensity and the reaction lacks reactants, in a model
+ * where it does nothing then: as saltus_direct_set does it. Sets lanes of *bad where it is negative
+ * or NaN all the same. */
+SALTUS_FN saltus_f64 saltus_lanes_checked(const saltus_tables *n, const saltus_f64 *v, int r,
+                                          saltus_f64 a, saltus_mask *bad)
+{
+    const saltus_mask odd = ~SALTUS_LE(saltus_splat(0.0), a);
+    saltus_mask lacks = odd & 0;
+    if (SALTUS_RARE(n->idles && saltus_any(odd))) {
+        for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
+            const double least = -(double)n->change_amount[c];
+            lacks |= SALTUS_LT(v[n->change_species[c]], saltus_splat(least));
+        }
+        lacks &= odd;
+        a = saltus_select(lacks, saltus_splat(0.0), a);
+    }
+    *bad |= odd & ~lacks;
+    return a;
+}
+
 /* Propensity r, whose product has this rate. Sets lanes of *bad where it is negative or NaN. */
 SALTUS_FN saltus_f64 saltus_lanes_propensity(const saltus_tables *n, saltus_f64 rate, saltus_f64 *v,
                                              int r, saltus_mask *bad)
@@ -89,8 +109,7 @@ SALTUS_FN saltus_f64 saltus_lanes_propensity(const saltus_tables *n, saltus_f64 
     }
     const saltus_program law = n->laws[n->law_program[r]];
     saltus_program_run(n->code, law, v);
-    *bad |= ~SALTUS_LE(saltus_splat(0.0), v[law.result]);
-    return v[law.result];
+    return saltus_lanes_checked(n, v, r, v[law.result], bad);
 }
 
 /* Propensities and their running sums, from the counts and what is given; returns the total. Sets
