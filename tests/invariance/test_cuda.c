@@ -708,6 +708,46 @@ static void dead_ends_have_the_bits_of_the_cpu(void **state)
     saltus_model_destroy(m);
 }
 
+/* Reactions that lack what they take and do nothing then: in one group, in two, with events, and in
+ * more groups, which leave such trajectories to the CPU. */
+static const char *const idle[] = {
+    "reactions:\n  eat: {equation: A + 2 C -> 2 B + C, law: 3}\n  make: {equation: 0 -> A, law: "
+    "2}\n"
+    "  turn: B -> C @ 1\n  lose: {equation: C -> 0, law: 1.5}\n",
+    "reactions:\n  eat: {equation: A + 2 C -> 2 B + C, law: 3}\n  make: {equation: 0 -> A, law: "
+    "2}\n"
+    "  turn: B -> C @ 1\n  lose: {equation: C -> 0, law: 1.5}\n  more: {equation: 0 -> B, law: 1}\n"
+    "  pair: {equation: 2 B -> C, law: k*B}\n  back: C -> B @ 0.3\n  none: {equation: B -> 0, law: "
+    "k}\n"
+    "  swap: {equation: A + B -> C, law: 0.5*A}\n  last: A -> C @ 0.1\n",
+    "reactions:\n  eat: {equation: A + 2 C -> 2 B + C, law: 3}\n  make: {equation: 0 -> A, law: "
+    "k}\n"
+    "  turn: B -> C @ 1\n  lose: {equation: C -> 0, law: 1.5}\n"
+    "events:\n  cut: {when: B > 5, set: {B: 1, k: k + 0.5}}\n  e: {at: 1.3, set: {C: 0}}\n"};
+
+static void reactions_that_idle_have_the_bits_of_the_cpu(void **state)
+{
+    char text[2000], name[40];
+    (void)state;
+    need_gpu("cuda");
+    for (int i = 0; i < 4; ++i) {
+        int at =
+            snprintf(text, sizeof text,
+                     "lacking reactants: idle\nspecies: {A: 5, B: 3, C: 2}\nparameters: {k: 1}\n%s",
+                     idle[i < 3 ? i : 0]);
+        for (int r = 0; i == 3 && r < 20; ++r) {
+            at += snprintf(text + at, sizeof text - (size_t)at, "  r%d: A -> B @ 0.01\n", r);
+        }
+        saltus_model *m = bits_parse(text);
+        (void)snprintf(name, sizeof name, "idle %d", i);
+        check_bits(m, name, i == 2 ? REGISTERS : ALL, 100);
+        if (i < 3) {
+            check_that_none_runs_again(m, name, "direct", "registers", 100);
+        }
+        saltus_model_destroy(m);
+    }
+}
+
 /* More events wait at once than a GPU's thread has room for. */
 static void what_does_not_fit_runs_on_the_cpu(void **state)
 {
@@ -927,6 +967,7 @@ int main(void)
         cmocka_unit_test(mixed_groups_have_the_bits_of_the_cpu),
         cmocka_unit_test(odd_shapes_have_the_bits_of_the_cpu),
         cmocka_unit_test(dead_ends_have_the_bits_of_the_cpu),
+        cmocka_unit_test(reactions_that_idle_have_the_bits_of_the_cpu),
         cmocka_unit_test(what_does_not_fit_runs_on_the_cpu),
         cmocka_unit_test(troubles_have_the_words_of_the_cpu),
         cmocka_unit_test(auto_takes_what_is_sooner_done),

@@ -13,8 +13,9 @@
  *     saltus_state_refresh(s, a)     sums from the counts; 1: a propensity is bad
  *     saltus_state_total(s, a, bad)  the sum of all propensities
  *     saltus_state_fire(s, total, word, a, trajectory, block, h)
- *                                    choose and fire; 1: bad, or, with SALTUS_HUBS, 2: nothing
- *                                    fired. It is also called when a trajectory has ended
+ *                                    choose and fire; 1: bad, or, with SALTUS_HUBS or
+ *                                    SALTUS_IDLES, 2: nothing fired. It is also called when a
+ *                                    trajectory has ended
  *     saltus_state_record(s, a, time, to)
  *                                    write a sample, without its counts if there is SALTUS_COUNT
  *     SALTUS_COUNT(s, a, column, away)
@@ -55,8 +56,12 @@
 #if SALTUS_HAPPENINGS
 #include "kernel/ssa/event_driver.h"
 #endif
+/* 1: a reaction may lack what it takes, and does nothing then. */
+#ifndef SALTUS_IDLES
+#define SALTUS_IDLES 0
+#endif
 /* 1: there may be event numbers at which nothing fires. */
-#define SALTUS_VOIDS (SALTUS_DRIFTS || SALTUS_HAPPENINGS || SALTUS_HUBS)
+#define SALTUS_VOIDS (SALTUS_DRIFTS || SALTUS_HAPPENINGS || SALTUS_HUBS || SALTUS_IDLES)
 
 #if SALTUS_DEVICE
 /* How far a worker's trajectory is. */
@@ -293,8 +298,10 @@ SALTUS_KERNEL(saltus_by_worker, saltus_launch, a)
 #if SALTUS_HAPPENINGS
             int happens = is_special;
             if (!is_special) {
-                c.bad |= saltus_state_fire(&s, total, saltus_worker_choice(&draws, h), &a,
-                                           c.trajectory, c.block, h);
+                const int how = saltus_state_fire(&s, total, saltus_worker_choice(&draws, h), &a,
+                                                  c.trajectory, c.block, h);
+                c.bad |= how & 1;
+                c.voids += SALTUS_IDLES ? (uint64_t)how >> 1 : 0;
                 happens = SALTUS_WATCHES && saltus_state_turns(&s, c.t == t_next);
             }
             c.voids += (uint64_t)is_special;
@@ -310,7 +317,7 @@ SALTUS_KERNEL(saltus_by_worker, saltus_launch, a)
             const int how = saltus_state_fire(&s, total, saltus_worker_choice(&draws, h), &a,
                                               c.trajectory, c.block, h);
             c.bad |= how & 1;
-            c.voids += SALTUS_HUBS ? (uint64_t)how >> 1 : 0;
+            c.voids += SALTUS_HUBS || SALTUS_IDLES ? (uint64_t)how >> 1 : 0;
 #endif
             c.t = t_next;
             if (SALTUS_RARE(c.bad)) {

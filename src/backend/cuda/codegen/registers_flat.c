@@ -103,6 +103,12 @@ static bool changes(const saltus_tables *t, int g, int s)
     return false;
 }
 
+/* Whether a reaction may lack what it takes, and does nothing then. */
+static bool may_idle(const saltus_tables *t)
+{
+    return t->idles && t->n_unsafe > 0 && t->n_thinned == 0;
+}
+
 /* Write the value of the chosen reaction of a group, the first whose sum exceeds low. */
 static void put_chosen_of_group(const saltus_writer *w, int g, const int64_t *values,
                                 const char *suffix)
@@ -127,27 +133,50 @@ void saltus_put_chosen(const saltus_writer *w, const int64_t *values, const char
     put_chosen_of_group(w, 0, values, suffix);
 }
 
+/* Write by how much the chosen reaction changes species s. */
+static void put_change(const saltus_writer *w, int s)
+{
+    int64_t amounts[2 * SALTUS_FANOUT] = {0};
+    for (int r = 0; r < w->t->n_reactions; ++r) {
+        amounts[r] = saltus_change_of(w->t, r, s);
+    }
+    saltus_put_chosen(w, amounts, ".0");
+}
+
+static bool some_change(const saltus_tables *t, int s)
+{
+    return changes(t, 0, s) || (saltus_n_groups(t) == 2 && changes(t, 1, s));
+}
+
 void saltus_put_changes(const saltus_writer *w, const char *fires)
 {
     const saltus_tables *t = w->t;
-    const bool two = saltus_n_groups(t) == 2;
-    int64_t amounts[2 * SALTUS_FANOUT] = {0};
     for (int s = 0; s < t->n_species; ++s) {
-        const bool first = changes(t, 0, s), second = two && changes(t, 1, s);
-        if (!first && !second) {
+        if (!some_change(t, s)) {
             continue;
         }
         fprintf(w->out, "            SALTUS_X(%d) += ", s);
         if (fires) {
             fprintf(w->out, "!%s ? 0.0 : ", fires);
         }
-        for (int r = 0; r < t->n_reactions; ++r) {
-            amounts[r] = saltus_change_of(t, r, s);
-        }
-        saltus_put_chosen(w, amounts, ".0");
+        put_change(w, s);
         fprintf(w->out, ";\n");
-        if (saltus_is_unsafe(t, s)) {
+        if (saltus_is_unsafe(t, s) && !may_idle(t)) {
             fprintf(w->out, "            %sbad |= SALTUS_X(%d) < 0.0;\n", fires ? "*" : "", s);
+        }
+    }
+}
+
+/* Write whether the chosen reaction has all that it takes. */
+static void put_whether_it_fires(const saltus_writer *w)
+{
+    const saltus_tables *t = w->t;
+    fprintf(w->out, "    int fires = 1;\n");
+    for (int i = 0; i < t->n_unsafe; ++i) {
+        if (some_change(t, t->unsafe[i])) {
+            fprintf(w->out, "            fires &= SALTUS_X(%d) + (", t->unsafe[i]);
+            put_change(w, t->unsafe[i]);
+            fprintf(w->out, ") >= 0.0;\n");
         }
     }
 }
@@ -201,14 +230,18 @@ static void put_fire(const saltus_writer *w)
     put_choose(w, true);
     fprintf(w->out, "        if (refined || !near) {\n            break;\n        }\n%s    }\n",
             SALTUS_REFINE);
-    saltus_put_changes(w, NULL);
+    if (may_idle(t)) {
+        put_whether_it_fires(w);
+    }
+    saltus_put_changes(w, may_idle(t) ? "fires" : NULL);
     saltus_put_shape_changes(w);
-    fprintf(w->out, "    return bad;\n}\n");
+    fprintf(w->out, "    return %s;\n}\n", may_idle(t) ? "bad | (fires ? 0 : 2)" : "bad");
 }
 
 void saltus_put_flat(const saltus_writer *w)
 {
     const bool drifts = w->t->n_thinned > 0;
+    fprintf(w->out, "%s", may_idle(w->t) ? "#define SALTUS_IDLES 1\n" : "");
     if (drifts) {
         saltus_put_drifts(w);
     }
