@@ -140,8 +140,11 @@ static saltus_status choose_layout(const saltus_backend *backend, const saltus_s
     } else if (against) {
         (void)snprintf(why, 200, "%s: %s", saltus_layout_of(*layout)->about, against);
     } else {
+        const int n = method->leaps                ? v->slots
+                      : setup->tables->n_rates > 0 ? v->rate_lanes
+                                                   : v->lanes;
         (void)snprintf(why, 200, "%d trajectories at a time, %d reactions; single ones at the end",
-                       method->leaps ? v->slots : v->lanes, setup->tables->n_reactions);
+                       n, setup->tables->n_reactions);
     }
 done:
     return status;

@@ -9,6 +9,7 @@
 typedef struct saltus_cpu_variant {
     const saltus_instruction_set *set;
     int lanes, slots; /**< trajectories at a time, by the direct method; by tau-leaping */
+    int rate_lanes;   /**< and of a model with rate rules */
     /** Run jobs of a model with rate rules, many at a time in lanes. */
     saltus_status (*work_rates)(const saltus_task *task, const saltus_source *source,
                                 saltus_error *err);

@@ -15,6 +15,7 @@
         &saltus_set_##name,                                                            \
         lanes,                                                                         \
         8 * lanes,                                                                     \
+        lanes / 2,                                                                     \
         saltus_rates_work_##name,                                                      \
         {[SALTUS_METHOD_DIRECT] = saltus_lanes_work_##name,                            \
          [SALTUS_METHOD_TAU] = saltus_leaps_work_##name,                               \
