@@ -270,102 +270,97 @@ static void sums_are_kept_over_a_million_steps(void **state)
 
 /* ---- time ---- */
 
-/* Laws of time stand at their value of a step's middle: molecules decay with the sum of these, also
- * through rules, and come into empty sites; `late` begins in the middle of the run. */
-static void laws_of_time_are_those_of_middles(void **state)
+/* Of steps of 0.1 the model takes its rates from their middles: A and B decay with these, and C and
+ * D come into empty sites. */
+static void check_middles(const char *model, void (*rates_at)(double t, double rates[4]))
 {
-    static const char text[] =
-        "species: {A: 2000, B: 500, C: 0, D: 0}\n"
-        "parameters: {wave: {observable: false}}\nrules: {wave: 1 + sin(5*time)}\nreactions:\n"
-        "  a: A -> 0 @ 0.5*A*wave\n  b: 'B -> 0 @ B*piecewise(0, time < 1, 0.7)'\n"
-        "  c: 0 -> C @ 0.2*wave\n  d: '0 -> D @ piecewise(1, rem(time, 0.5) < 0.2, 0)'\n"
-        "lattice: {size: [5, 6, 7], spacing: 1 m, step: 0.1 s, faces: periodic, "
-        "diffusion: {A: 1 m2/s, B: 1 m2/s, C: 2 m2/s, D: 0}}\n";
-    const double until = 2.0, step = 0.1;
-    double of_a = 0.0, of_b = 0.0, of_c = 0.0, of_d = 0.0;
     enum { RUNS = 200, SITES = 5 * 6 * 7 };
+    const double until = 2.0, step = 0.1, initial[] = {2000.0, 500.0};
+    double rates[4], integral[4] = {0.0};
+    char text[900];
+    (void)snprintf(text, sizeof text,
+                   "species: {A: 2000, B: 500, C: 0, D: 0}\n%s"
+                   "lattice: {size: [5, 6, 7], spacing: 1 m, step: 0.1 s, faces: periodic, "
+                   "diffusion: {A: 1 m2/s, B: 1 m2/s, C: 2 m2/s, D: 0}}\n",
+                   model);
     saltus_model *m = parse_frozen(text);
     moments sums = run(m, 2, &until, 1, RUNS);
-    (void)state;
     for (int k = 0; k < 20; ++k) {
-        const double t = (k + 0.5) * step, wave = 1.0 + sin(5.0 * t);
-        of_a += 0.5 * wave * step;
-        of_b += t < 1.0 ? 0.0 : 0.7 * step;
-        of_c += 0.2 * wave * step * SITES;
-        of_d += fmod(t, 0.5) < 0.2 ? step * SITES : 0.0;
+        rates_at((k + 0.5) * step, rates);
+        for (int i = 0; i < 4; ++i) {
+            integral[i] += rates[i] * step;
+        }
     }
-    const double a = exp(-of_a), b = exp(-of_b);
-    check_mean(sums.sum[0], RUNS, 2000.0 * a, 2000.0 * a * (1.0 - a), "A");
-    check_mean(sums.sum[1], RUNS, 500.0 * b, 500.0 * b * (1.0 - b), "B");
-    check_mean(sums.sum[2], RUNS, of_c, of_c, "C");
-    check_mean(sums.sum[3], RUNS, of_d, of_d, "D");
+    for (int i = 0; i < 4; ++i) {
+        const char name[] = {(char)('A' + i), '\0'};
+        const double left = exp(-integral[i]), come = integral[i] * SITES;
+        check_mean(sums.sum[i], RUNS, i < 2 ? initial[i] * left : come,
+                   i < 2 ? initial[i] * left * (1.0 - left) : come, name);
+    }
     moments_free(&sums);
     saltus_model_destroy(m);
 }
 
-/* So do tables, also such as laws find through a rule, or with a rate rule, of which the steps that
+static void rates_of_laws(double t, double rates[4])
+{
+    const double wave = 1.0 + sin(5.0 * t);
+    rates[0] = 0.5 * wave;
+    rates[1] = t < 1.0 ? 0.0 : 0.7;
+    rates[2] = 0.2 * wave;
+    rates[3] = fmod(t, 0.5) < 0.2 ? 1.0 : 0.0;
+}
+
+static void rates_of_tables(double t, double rates[4])
+{
+    rates[0] = fmin(0.2 + 2.0 * t, 2.2);
+    rates[1] = t < 1.2 ? 0.3 : 1.0;
+    rates[2] = t < 1.02 ? 0.0 : 0.9;
+    rates[3] = 0.0;
+}
+
+static void rates_of_rules(double t, double rates[4])
+{
+    const double late = fmax(0.0, t - 1.03);
+    rates[0] = 2.0 * exp(-t);
+    rates[1] = 0.5 * (1.0 + cos(4.0 * t));
+    rates[2] = 0.5 * late * late;
+    rates[3] = 0.0;
+}
+
+/* Laws of time, also through rules; one begins in the middle of the run. */
+static void laws_of_time_are_those_of_middles(void **state)
+{
+    (void)state;
+    check_middles("parameters: {wave: {observable: false}}\nrules: {wave: 1 + sin(5*time)}\n"
+                  "reactions:\n"
+                  "  a: A -> 0 @ 0.5*A*wave\n  b: 'B -> 0 @ B*piecewise(0, time < 1, 0.7)'\n"
+                  "  c: 0 -> C @ 0.2*wave\n  d: '0 -> D @ piecewise(1, rem(time, 0.5) < 0.2, 0)'\n",
+                  rates_of_laws);
+}
+
+/* Tables, also such as laws find through a rule, or with a rate rule, of which the steps that
  * integrate it pass over no entry. */
 static void tables_are_those_of_middles(void **state)
 {
-    static const char text[] =
-        "species: {A: 2000, B: 500, C: 0}\n"
-        "parameters: {s: 0, dose: {observable: false}}\n"
-        "rules: {dose: \"linear(time, 0, 0.2, 1, 2.2, inf, 0)\"}\n"
-        "rate rules: {s: \"held(time, 0, 0, 1.02, 90, 1.03, 0, inf, 0)\"}\nreactions:\n"
-        "  a: A -> 0 @ A*dose\n  b: \"B -> 0 @ B*held(time, 0, 0.3, 1.2, 1, inf, 0)\"\n"
-        "  c: 0 -> C @ s\n"
-        "lattice: {size: [5, 6, 7], spacing: 1 m, step: 0.1 s, faces: periodic, "
-        "diffusion: {A: 1 m2/s, B: 1 m2/s, C: 2 m2/s}}\n";
-    const double until = 2.0, step = 0.1;
-    double of_a = 0.0, of_b = 0.0, of_c = 0.0;
-    enum { RUNS = 200, SITES = 5 * 6 * 7 };
-    saltus_model *m = parse_frozen(text);
-    moments sums = run(m, 2, &until, 1, RUNS);
     (void)state;
-    for (int k = 0; k < 20; ++k) {
-        const double t = (k + 0.5) * step;
-        of_a += fmin(0.2 + 2.0 * t, 2.2) * step;
-        of_b += (t < 1.2 ? 0.3 : 1.0) * step;
-        of_c += (t < 1.02 ? 0.0 : 0.9) * step * SITES;
-    }
-    const double a = exp(-of_a), b = exp(-of_b);
-    check_mean(sums.sum[0], RUNS, 2000.0 * a, 2000.0 * a * (1.0 - a), "A");
-    check_mean(sums.sum[1], RUNS, 500.0 * b, 500.0 * b * (1.0 - b), "B");
-    check_mean(sums.sum[2], RUNS, of_c, of_c, "C");
-    moments_free(&sums);
-    saltus_model_destroy(m);
+    check_middles("parameters: {s: 0, dose: {observable: false}}\n"
+                  "rules: {dose: \"linear(time, 0, 0.2, 1, 2.2, inf, 0)\"}\n"
+                  "rate rules: {s: \"held(time, 0, 0, 1.02, 90, 1.03, 0, inf, 0)\"}\nreactions:\n"
+                  "  a: A -> 0 @ A*dose\n"
+                  "  b: \"B -> 0 @ B*held(time, 0, 0.3, 1.2, 1, inf, 0)\"\n  c: 0 -> C @ s\n",
+                  rates_of_tables);
 }
 
 /* Parameters with rate rules have the values of their equations at the middles, also where these
  * follow each other, the time, and a rule that bends. */
 static void rate_rules_are_those_of_middles(void **state)
 {
-    static const char text[] =
-        "species: {A: 2000, B: 500, C: 0}\n"
-        "parameters: {k: 2, x: 1, y: 0, s: 0, ramp: {observable: false}}\n"
-        "rules: {ramp: \"max(0, time - 1.03)\"}\n"
-        "rate rules: {k: -k, x: 4*y, y: -4*x, s: ramp}\nreactions:\n"
-        "  a: A -> 0 @ k*A\n  b: B -> 0 @ B*(0.5 + 0.5*x)\n  c: 0 -> C @ s\n"
-        "lattice: {size: [5, 6, 7], spacing: 1 m, step: 0.1 s, faces: periodic, "
-        "diffusion: {A: 1 m2/s, B: 1 m2/s, C: 2 m2/s}}\n";
-    const double until = 2.0, step = 0.1;
-    double of_a = 0.0, of_b = 0.0, of_c = 0.0;
-    enum { RUNS = 200, SITES = 5 * 6 * 7 };
-    saltus_model *m = parse_frozen(text);
-    moments sums = run(m, 2, &until, 1, RUNS);
     (void)state;
-    for (int k = 0; k < 20; ++k) {
-        const double t = (k + 0.5) * step, late = fmax(0.0, t - 1.03);
-        of_a += 2.0 * exp(-t) * step;
-        of_b += 0.5 * (1.0 + cos(4.0 * t)) * step;
-        of_c += 0.5 * late * late * step * SITES;
-    }
-    const double a = exp(-of_a), b = exp(-of_b);
-    check_mean(sums.sum[0], RUNS, 2000.0 * a, 2000.0 * a * (1.0 - a), "A");
-    check_mean(sums.sum[1], RUNS, 500.0 * b, 500.0 * b * (1.0 - b), "B");
-    check_mean(sums.sum[2], RUNS, of_c, of_c, "C");
-    moments_free(&sums);
-    saltus_model_destroy(m);
+    check_middles("parameters: {k: 2, x: 1, y: 0, s: 0, ramp: {observable: false}}\n"
+                  "rules: {ramp: \"max(0, time - 1.03)\"}\n"
+                  "rate rules: {k: -k, x: 4*y, y: -4*x, s: ramp}\nreactions:\n"
+                  "  a: A -> 0 @ k*A\n  b: B -> 0 @ B*(0.5 + 0.5*x)\n  c: 0 -> C @ s\n",
+                  rates_of_rules);
 }
 
 /* What is integrated does not follow samples: a run that ends later, or is sampled elsewhere, is
