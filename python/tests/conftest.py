@@ -1,12 +1,17 @@
 """What the tests share: models with known answers, and the command beside the package."""
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 
 import pytest
 
 import saltus
+
+# What a shell runs in the background ignores Ctrl-C from the start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
