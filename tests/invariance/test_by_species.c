@@ -5,6 +5,7 @@
 
 #include "model/network/network.h"
 
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -59,21 +60,22 @@ typedef struct listed {
     int n[2], species[2][2], constant;
 } listed;
 
-static listed make_reaction(uint64_t *random)
+static listed make_reaction(uint64_t *random, int n_species)
 {
     static const int sizes[4][2] = {{2, 2}, {2, 1}, {1, 2}, {1, 0}};
     listed x;
     const int kind = below(random, 4);
     memcpy(x.n, sizes[kind], sizeof x.n);
     for (int i = 0; i < 4; ++i) {
-        x.species[i / 2][i % 2] = below(random, N_SPECIES);
+        x.species[i / 2][i % 2] = below(random, n_species);
     }
     x.species[0][1] = kind == 1 ? x.species[0][0] : x.species[0][1];
     x.constant = below(random, N_CONSTANTS);
     return x;
 }
 
-static saltus_model *write_and_read(int n, listed *list)
+/* A species that nothing reads has `idle` molecules. */
+static saltus_model *write_and_read(int n, int n_species, int64_t idle, listed *list)
 {
     char *text = NULL;
     size_t size = 0;
@@ -87,13 +89,14 @@ static saltus_model *write_and_read(int n, listed *list)
         (void)fprintf(out, "%d k%d 0.%d\n", k + 1, k, k + 1);
     }
     (void)fputs("end parameters\nbegin species\n", out);
-    for (int s = 0; s < N_SPECIES; ++s) {
+    for (int s = 0; s < n_species; ++s) {
         (void)fprintf(out, "%d S(a~%d) %d\n", s + 1, s, s % 10);
     }
+    (void)fprintf(out, "%d Idle() %" PRId64 "\n", n_species + 1, idle);
     (void)fputs("end species\nbegin reactions\n", out);
     for (int r = 0; r < n; ++r) {
         const listed *x = &list[r];
-        list[r] = make_reaction(&random);
+        list[r] = make_reaction(&random, n_species);
         (void)fprintf(out, "%d", r + 1);
         for (int side = 0; side < 2; ++side) {
             (void)fprintf(out, " %d", x->n[side] ? x->species[side][0] + 1 : 0);
@@ -157,11 +160,11 @@ static void check_network(int n)
 {
     listed *list = calloc((size_t)n, sizeof *list);
     assert_non_null(list);
-    saltus_model *m = write_and_read(n, list);
+    saltus_model *m = write_and_read(n, N_SPECIES, 0, list);
     const saltus_tables *t = &m->network->tables;
     int64_t n_listed = 0, n_read = 0;
     assert_int_equal(t->n_reactions, n);
-    assert_int_equal(t->n_species, N_SPECIES);
+    assert_int_equal(t->n_species, N_SPECIES + 1);
     for (int s = 0; s < N_SPECIES; ++s) {
         char id[20];
         (void)snprintf(id, sizeof id, "S(a~%d)", s);
@@ -174,7 +177,7 @@ static void check_network(int n)
             list[r].n[0] - (list[r].n[0] == 2 && list[r].species[0][0] == list[r].species[0][1]);
     }
     assert_int_equal(t->by_species, n > SALTUS_MOST_LISTS);
-    assert_int_equal(t->n_lists, n > SALTUS_MOST_LISTS ? N_SPECIES : n);
+    assert_int_equal(t->n_lists, n > SALTUS_MOST_LISTS ? N_SPECIES + 1 : n);
     for (int s = 0; s < t->n_lists && t->by_species; ++s) {
         for (int i = t->dependent_row[s]; i < t->dependent_row[s + 1]; ++i) {
             const listed *x = &list[t->dependent[i]];
@@ -185,6 +188,26 @@ static void check_network(int n)
     assert_int_equal(n_listed, t->by_species ? n_read : 0);
     saltus_model_destroy(m);
     free(list);
+}
+
+/* Lists that are longer than what climbs the tree together, in a tree of four levels, because no
+ * bounds stand around a count so large. */
+static void bits_of_large_trees_are_those_of_lists_by_reaction(void **state)
+{
+    (void)state;
+    enum { N = 6000 };
+    static const char *const methods[] = {"direct", "tau"};
+    static listed list[N];
+    for (size_t k = 0; k < sizeof methods / sizeof *methods; ++k) {
+        saltus_model *m = write_and_read(N, 200, (int64_t)1 << 49, list);
+        const saltus_tables *t = &m->network->tables;
+        assert_true(t->n_hubs == 0 && t->n_levels >= 4 && t->level_nodes[1] > 32);
+        const uint64_t expected = hash_of(m, methods[k]);
+        list_by_species(m);
+        assert_true(m->network->tables.dependent_row[1] > 32);
+        assert_int_equal(hash_of(m, methods[k]), expected);
+        saltus_model_destroy(m);
+    }
 }
 
 static void large_networks_are_read(void **state)
@@ -198,6 +221,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bits_are_those_of_lists_by_reaction),
+        cmocka_unit_test(bits_of_large_trees_are_those_of_lists_by_reaction),
         cmocka_unit_test(large_networks_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -219,25 +219,25 @@ enum { SALTUS_FANOUT = 8, SALTUS_MAX_LEVELS = 11 };
 
 /* What follows from the others: which live rules, propensities and nodes change when a reaction
  * fires, itself included where it does. Live are rules that a law, a clock or an event reads, also
- * through others; the rest are computed where a sample is recorded. Dependents and nodes stand in a
- * list for each reaction, or, by_species, in one for each species whose count a reaction changes.
+ * through others; the rest are computed where a sample is recorded. Rules and dependents stand in
+ * lists for each reaction, or, by_species, in lists for each species whose count a reaction changes.
  * Dependents are first those of pairs, in fours (the last may stand several times), then the
- * others. Moving are rules and laws that change between reactions, because they read a variable
+ * others. The nodes above them are listed for each reaction; by_species they are found. Moving are rules and laws that change between reactions, because they read a variable
  * with a rate rule, or the time. Level 0 of the tree of partial sums has groups of propensities.
  * Propensities and the values of nodes stand in one array, values[n_leaves + node], so that the
  * children of node k are the SALTUS_FANOUT values from values[children[k]] on. Unsafe are species
  * that some law does not keep from going negative. */
 #define SALTUS_DERIVED_ARRAYS(X)                                                                   \
     X(saltus_pair, pairs, t->n_reactions)                     /* [reaction] law, if so simple */   \
-    X(int32_t, rule_row, t->n_reactions + 1)                  /* [reaction + 1] first rule */      \
-    X(int32_t, rule_of, t->rule_row[t->n_reactions])          /* [..] rules, in order */           \
+    X(int32_t, rule_row, t->n_lists + 1)                      /* [list + 1] first rule */          \
+    X(int32_t, rule_of, t->rule_row[t->n_lists])              /* [..] live rules, in order */      \
     X(int32_t, dependent_row, t->n_lists + 1)                 /* [list + 1] first dependent */     \
     X(int32_t, dependent, t->dependent_row[t->n_lists])       /* [..] reactions */                 \
     X(int32_t, dependent_other, t->n_lists)                   /* [list] first of no pair */        \
     X(int32_t, children, t->level_first[t->n_levels])         /* [node] first child in values */   \
     X(int8_t, n_children, t->level_first[t->n_levels])        /* [node] 1 to SALTUS_FANOUT */      \
-    X(int32_t, node_row, t->n_lists + 1)                      /* [list + 1] first node */          \
-    X(int32_t, node, t->node_row[t->n_lists])                 /* [..] nodes, level by level */     \
+    X(int32_t, node_row, t->by_species ? 0 : t->n_lists + 1)  /* [list + 1] first node */          \
+    X(int32_t, node, t->by_species ? 0 : t->node_row[t->n_lists]) /* [..] nodes, level by level */ \
     X(int32_t, unsafe, t->n_unsafe)                           /* [..] species */                   \
     X(int32_t, live_rules, t->n_live_rules)                   /* [..] rules, in order */           \
     X(int32_t, moving_rules, t->n_moving_rules)               /* [..] rules, in order */           \
@@ -280,7 +280,7 @@ typedef struct saltus_tables {
     int32_t n_intervals;          /**< slots of programs on intervals; 0: no law drifts with time */
     int32_t n_rates, n_roots;     /**< variables with a rate rule; roots of triggers that move */
     int32_t n_live_rules;
-    int32_t n_lists, by_species; /**< of dependents; one for each species, else for each reaction */
+    int32_t n_lists, by_species; /**< one for each species, else for each reaction */
     int32_t n_kinks;
     int32_t n_moving_rules, n_moving_laws, n_moving_nodes, n_moving_triggers;
     int32_t n_hubs; /**< 0: each reaction has a propensity of its own */

@@ -267,9 +267,7 @@ SALTUS_OUTLINE int saltus_hybrid_fire(saltus_trajectory *p, saltus_direct *d, sa
     } else if (lacks) {
         saltus_hybrid_sums(n, d);
     } else if (r >= 0) {
-        for (int l = saltus_first_list(n, r); l < saltus_end_of_lists(n, r); ++l) {
-            saltus_direct_follow_nodes(n, d, saltus_list_at(n, l));
-        }
+        saltus_direct_follow_sums(n, d, r);
     }
     return r;
 }

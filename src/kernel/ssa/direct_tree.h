@@ -270,12 +270,22 @@ SALTUS_FN int saltus_list_at(const saltus_tables *n, int l)
     return n->by_species ? n->change_species[l] : l;
 }
 
-/* Recompute the rules that reaction r has changed. */
+/* Recompute the rules of a list. */
+SALTUS_FN void saltus_direct_run_rules(saltus_trajectory *p, int list)
+{
+    const saltus_tables *n = p->n;
+    for (int i = n->rule_row[list]; i < n->rule_row[list + 1]; ++i) {
+        saltus_trajectory_run_rule(p, n->rule_of[i]);
+    }
+}
+
+/* Recompute the rules that reaction r has changed. One in several lists is right after the last,
+ * where all that it reads stands before it or is as it is to be. */
 SALTUS_FN void saltus_direct_follow_rules(saltus_trajectory *p, int r)
 {
     const saltus_tables *n = p->n;
-    for (int i = n->rule_row[r]; i < n->rule_row[r + 1]; ++i) {
-        saltus_trajectory_run_rule(p, n->rule_of[i]);
+    for (int l = saltus_first_list(n, r); l < saltus_end_of_lists(n, r); ++l) {
+        saltus_direct_run_rules(p, saltus_list_at(n, l));
     }
 }
 
@@ -313,11 +323,77 @@ SALTUS_FN saltus_failure saltus_direct_follow_others(saltus_trajectory *p, saltu
     return SALTUS_FINE;
 }
 
-/* Recompute the sums of a list. */
-SALTUS_FN void saltus_direct_follow_nodes(const saltus_tables *n, saltus_direct *d, int list)
+/* Recompute the sums above what reaction r has changed, where they are listed. */
+SALTUS_FN void saltus_direct_follow_nodes(const saltus_tables *n, saltus_direct *d, int r)
 {
-    for (int i = n->node_row[list]; i < n->node_row[list + 1]; ++i) {
+    for (int i = n->node_row[r]; i < n->node_row[r + 1]; ++i) {
         saltus_tree_sum(n, d, n->node[i]);
+    }
+}
+
+/* Recompute the sums above so many dependents, level by level up to before level `top`. Dependents
+ * rise, so those below one node are neighbours. */
+enum { SALTUS_CLIMB = 32 };
+SALTUS_FN void saltus_direct_climb(const saltus_tables *n, saltus_direct *d,
+                                   const int32_t *dependent, int n_dependents, int top)
+{
+    int32_t nodes[SALTUS_CLIMB];
+    for (int i = 0; i < n_dependents; ++i) {
+        nodes[i] = dependent[i];
+    }
+    for (int level = 0; level < top; ++level) {
+        int end = 0, before = -1;
+        for (int i = 0; i < n_dependents; ++i) { /* without branches, which nobody could foresee */
+            const int node = nodes[i] / SALTUS_FANOUT;
+            end += node != before;
+            nodes[end - 1] = node;
+            before = node;
+        }
+        n_dependents = end;
+        for (int i = 0; i < n_dependents; ++i) {
+            saltus_tree_sum(n, d, n->level_first[level] + nodes[i]);
+        }
+    }
+}
+
+/* Recompute the sums above what reaction r has changed, where lists are by species. A sum above
+ * dependents that do not climb together is made several times; the last time finds all below it as
+ * it is to be. From the first level on that has no more nodes than a word has bits, once. */
+SALTUS_OUTLINE void saltus_direct_climb_all(const saltus_tables *n, saltus_direct *d, int r)
+{
+    uint32_t above = 0;
+    int top = 0;
+    while (n->level_nodes[top] > 32) {
+        ++top;
+    }
+    for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
+        const int s = n->change_species[c], end = n->dependent_row[s + 1];
+        for (int i = n->dependent_row[s]; i < end; i += SALTUS_CLIMB) {
+            const int left = end - i;
+            saltus_direct_climb(n, d, n->dependent + i, left < SALTUS_CLIMB ? left : SALTUS_CLIMB,
+                                top);
+        }
+        for (int i = n->dependent_row[s]; i < end; ++i) {
+            above |= 1u << ((int64_t)n->dependent[i] >> (3 * (top + 1)));
+        }
+    }
+    for (; above != 0; above &= above - 1) {
+        saltus_tree_sum(n, d, n->level_first[top] + SALTUS_LOWEST(above));
+    }
+    for (int level = top + 1; level < n->n_levels; ++level) {
+        for (int i = 0; i < n->level_nodes[level]; ++i) {
+            saltus_tree_sum(n, d, n->level_first[level] + i);
+        }
+    }
+}
+
+/* Recompute the sums above what reaction r has changed. */
+SALTUS_FN void saltus_direct_follow_sums(const saltus_tables *n, saltus_direct *d, int r)
+{
+    if (SALTUS_BY_SPECIES && n->by_species) {
+        saltus_direct_climb_all(n, d, r);
+    } else {
+        saltus_direct_follow_nodes(n, d, r);
     }
 }
 
@@ -330,12 +406,9 @@ SALTUS_FN void saltus_direct_fetch_lists(const saltus_tables *n, const saltus_di
         const int s = n->change_species[c];
         SALTUS_PREFETCH(&n->dependent_row[s]);
         SALTUS_PREFETCH(&n->dependent_other[s]);
-        SALTUS_PREFETCH(&n->node_row[s]);
     }
     for (int c = first; c < end; ++c) {
-        const int s = n->change_species[c];
-        SALTUS_PREFETCH(&n->dependent[n->dependent_row[s]]);
-        SALTUS_PREFETCH(&n->node[n->node_row[s]]);
+        SALTUS_PREFETCH(&n->dependent[n->dependent_row[n->change_species[c]]]);
     }
     for (int c = first; c < end; ++c) {
         const int s = n->change_species[c];
@@ -346,22 +419,20 @@ SALTUS_FN void saltus_direct_fetch_lists(const saltus_tables *n, const saltus_di
     }
 }
 
-/* Recompute what reaction r has changed, where lists are by species. A sum above two of them is
- * made by either; the last to make it finds all below it as it is to be. */
+/* Recompute what reaction r has changed, where lists are by species. */
 SALTUS_OUTLINE saltus_failure saltus_direct_follow_species(saltus_trajectory *p, saltus_direct *d,
                                                            int r)
 {
     const saltus_tables *n = p->n;
     saltus_direct_fetch_lists(n, d, r);
+    saltus_direct_follow_rules(p, r);
     for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
         saltus_direct_follow_pairs(p, d, n->change_species[c]);
         if (SALTUS_RARE(saltus_direct_follow_others(p, d, n->change_species[c]) != SALTUS_FINE)) {
             return p->failure;
         }
     }
-    for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
-        saltus_direct_follow_nodes(n, d, n->change_species[c]);
-    }
+    saltus_direct_follow_sums(n, d, r);
     return SALTUS_FINE;
 }
 
@@ -369,10 +440,10 @@ SALTUS_OUTLINE saltus_failure saltus_direct_follow_species(saltus_trajectory *p,
 SALTUS_FN saltus_failure saltus_direct_follow(saltus_trajectory *p, saltus_direct *d, int r)
 {
     const saltus_tables *n = p->n;
-    saltus_direct_follow_rules(p, r);
     if (SALTUS_RARE(SALTUS_BY_SPECIES && n->by_species)) {
         return saltus_direct_follow_species(p, d, r);
     }
+    saltus_direct_run_rules(p, r);
     saltus_direct_follow_pairs(p, d, r);
     if (SALTUS_RARE(saltus_direct_follow_others(p, d, r) != SALTUS_FINE)) {
         return p->failure;

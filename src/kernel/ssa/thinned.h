@@ -185,8 +185,8 @@ SALTUS_FN saltus_failure saltus_thinned_follow(saltus_trajectory *p, saltus_dire
 {
     const saltus_tables *n = p->n;
     saltus_failure bounded = SALTUS_FINE;
-    saltus_direct_follow_rules(p, r);
-    saltus_direct_follow_pairs(p, d, r); /* where laws drift, lists are by reaction */
+    saltus_direct_run_rules(p, r); /* where laws drift, lists are by reaction */
+    saltus_direct_follow_pairs(p, d, r);
     for (int i = n->dependent_other[r]; i < n->dependent_row[r + 1]; ++i) {
         const int thinned = n->thinned_of[n->dependent[i]];
         const saltus_failure failure = thinned >= 0 ? saltus_thinned_bound(p, d, thinned)

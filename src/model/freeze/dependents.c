@@ -38,6 +38,7 @@ static saltus_status sort_readers(readers *r, int n_species, saltus_error *err)
     }
     r->by_species.start = saltus_calloc((size_t)n_species + 2, sizeof *r->by_species.start);
     SALTUS_NEED(r->by_species.start);
+    r->by_species.n_items = r->n / 2;
     r->by_species.items = saltus_calloc(r->n / 2, sizeof *r->by_species.items);
     SALTUS_NEED(r->by_species.items);
     int32_t *start = r->by_species.start + 1; /* counting sort by species; it is stable */
@@ -104,11 +105,15 @@ static saltus_status fill_rules(saltus_freezer *f, const readers *rules, saltus_
 {
     saltus_status status = SALTUS_OK;
     saltus_tables *t = &f->net->tables;
-    saltus_lists out = {0};
-    SALTUS_TRY(list_dependents(t, rules, t->n_rules, &out, err));
-    SALTUS_TRY(saltus_lists_keep(f, &out, t->n_reactions, &t->rule_row, &t->rule_of, err));
+    const saltus_lists *lists = &rules->by_species;
+    saltus_lists by_reaction = {0};
+    if (!t->by_species) {
+        SALTUS_TRY(list_dependents(t, rules, t->n_rules, &by_reaction, err));
+        lists = &by_reaction;
+    }
+    SALTUS_TRY(saltus_lists_keep(f, lists, t->n_lists, &t->rule_row, &t->rule_of, err));
 done:
-    saltus_lists_free(&out);
+    saltus_lists_free(&by_reaction);
     return status;
 }
 
@@ -258,16 +263,16 @@ done:
     return status;
 }
 
-/* The nodes above the dependents of a list, level by level. `mark` has a number per node. */
-static saltus_status push_nodes(const saltus_tables *t, int l, int32_t *mark, saltus_lists *nodes,
+/* The nodes above the dependents of a reaction, level by level. `mark` has a number per node. */
+static saltus_status push_nodes(const saltus_tables *t, int r, int32_t *mark, saltus_lists *nodes,
                                 saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     size_t first = nodes->n_items;
-    for (int k = t->dependent_row[l]; k < t->dependent_row[l + 1]; ++k) {
+    for (int k = t->dependent_row[r]; k < t->dependent_row[r + 1]; ++k) {
         const int node = t->dependent[k] / SALTUS_FANOUT;
-        if (mark[node] != l + 1) {
-            mark[node] = l + 1;
+        if (mark[node] != r + 1) {
+            mark[node] = r + 1;
             SALTUS_TRY(saltus_lists_push(nodes, node, err));
         }
     }
@@ -276,8 +281,8 @@ static saltus_status push_nodes(const saltus_tables *t, int l, int32_t *mark, sa
         for (size_t k = first; k < end; ++k) {
             const int below = nodes->items[k] - t->level_first[level - 1];
             const int node = t->level_first[level] + below / SALTUS_FANOUT;
-            if (mark[node] != l + 1) {
-                mark[node] = l + 1;
+            if (mark[node] != r + 1) {
+                mark[node] = r + 1;
                 SALTUS_TRY(saltus_lists_push(nodes, node, err));
             }
         }
@@ -315,20 +320,19 @@ done:
     return status;
 }
 
-static saltus_status fill_tree(saltus_freezer *f, saltus_error *err)
+/* The nodes above the dependents of each reaction. */
+static saltus_status list_nodes(saltus_freezer *f, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_tables *t = &f->net->tables;
     saltus_lists nodes = {0};
-    int32_t *mark = NULL;
-    SALTUS_TRY(fill_levels(f, err));
-    mark = saltus_calloc((size_t)t->level_first[t->n_levels], sizeof *mark);
+    int32_t *mark = saltus_calloc((size_t)t->level_first[t->n_levels], sizeof *mark);
     SALTUS_NEED(mark);
     nodes.start = saltus_calloc((size_t)t->n_lists + 1, sizeof *nodes.start);
     SALTUS_NEED(nodes.start);
-    for (int l = 0; l < t->n_lists; ++l) {
-        SALTUS_TRY(push_nodes(t, l, mark, &nodes, err));
-        nodes.start[l + 1] = (int32_t)nodes.n_items;
+    for (int r = 0; r < t->n_lists; ++r) {
+        SALTUS_TRY(push_nodes(t, r, mark, &nodes, err));
+        nodes.start[r + 1] = (int32_t)nodes.n_items;
     }
     SALTUS_TRY(saltus_lists_keep(f, &nodes, t->n_lists, &t->node_row, &t->node, err));
 done:
@@ -341,7 +345,10 @@ saltus_status saltus_fill_dependents(saltus_freezer *f, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     SALTUS_TRY(fill_dependencies(f, err));
-    SALTUS_TRY(fill_tree(f, err));
+    SALTUS_TRY(fill_levels(f, err));
+    if (!f->net->tables.by_species) {
+        SALTUS_TRY(list_nodes(f, err));
+    }
 done:
     return status;
 }

@@ -275,7 +275,11 @@ done:
 static void fill_changes(const saltus_tables *t, int r, saltus_firing *out)
 {
     out->n = t->change_row[r + 1] - t->change_row[r];
-    out->has_rules = t->rule_row[r + 1] > t->rule_row[r];
+    out->has_rules = 0;
+    for (int l = saltus_first_list(t, r); l < saltus_end_of_lists(t, r); ++l) {
+        const int list = saltus_list_at(t, l);
+        out->has_rules |= t->rule_row[list + 1] > t->rule_row[list];
+    }
     for (int i = 0; i < out->n && out->n <= SALTUS_FIRING_CHANGES; ++i) {
         out->species[i] = t->change_species[t->change_row[r] + i];
         out->amount[i] = (int32_t)t->change_amount[t->change_row[r] + i];

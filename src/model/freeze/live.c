@@ -71,20 +71,20 @@ static void note_laws(search *s)
     }
 }
 
-/* Of the rules that each reaction changes keep the live ones, where they stand: the lists are in
- * the network's arena, and nobody else has them yet. */
+/* Of each list of rules keep the live ones, where they stand: the lists are in the network's arena,
+ * and nobody else has them yet. */
 static void keep_live(const saltus_tables *t, const bool *is_live)
 {
     int32_t *row = (int32_t *)t->rule_row, *of = (int32_t *)t->rule_of;
     int32_t at = 0, first = 0;
-    for (int r = 0; r < t->n_reactions; ++r) {
-        const int32_t end = row[r + 1];
+    for (int l = 0; l < t->n_lists; ++l) {
+        const int32_t end = row[l + 1];
         for (int i = first; i < end; ++i) {
             if (is_live[of[i]]) {
                 of[at++] = of[i];
             }
         }
-        row[r + 1] = at;
+        row[l + 1] = at;
         first = end;
     }
 }
