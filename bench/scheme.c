@@ -52,7 +52,7 @@ static saltus_status put_propensities(const saltus_model *model, FILE *out, salt
     for (int r = 0; r < t->n_reactions; ++r) {
         if (t->law_program[r] >= 0) {
             SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "reaction '%s': the scheme has mass action alone",
-                        model->network->reaction_names[r]);
+                        saltus_network_reaction(model->network, r));
         }
         fprintf(out, " h[%d] = %a", r, t->rate[r]);
         for (int f = t->factor_row[r]; f < t->factor_row[r + 1]; ++f) {

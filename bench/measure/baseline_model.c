@@ -37,7 +37,7 @@ saltus_status baseline_from_model(const saltus_model *model, baseline_network *o
             !find_species(t, pair->second, &out->second[r])) {
             SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
                         "reaction '%s': the baseline has mass action of two molecules at most",
-                        model->network->reaction_names[r]);
+                        saltus_network_reaction(model->network, r));
         }
         out->rate[r] = pair->rate;
         out->offset[r] = pair->offset;

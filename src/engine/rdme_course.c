@@ -77,7 +77,7 @@ static saltus_status report(const course *c, saltus_mpd_failure failure, int64_t
         (long long)c->job->trajectory, (double)(step - 1) * c->tables->m.step,
         (long long)(site % size[0]), (long long)(site / size[0] % size[1]),
         (long long)(site / size[0] / size[1]),
-        c->task->model->network->reaction_names[failure.reaction]);
+        saltus_network_reaction(c->task->model->network, failure.reaction));
 }
 
 int64_t saltus_mpd_first_capacity(int64_t n)

@@ -359,7 +359,7 @@ static void print_purpose(const saltus_network *network, int i, char *text, size
         const int first = t->delayed[k].first_variate;
         if (i >= first && i < first + t->delayed[k].n_variates) {
             (void)snprintf(text, size, "reaction '%.80s' takes a while",
-                           network->reaction_names[t->delayed[k].reaction]);
+                           saltus_network_reaction(network, t->delayed[k].reaction));
         }
     }
     for (int k = 0; k < t->n_triggers; ++k) {
@@ -448,7 +448,7 @@ saltus_status saltus_scalar_report(const saltus_scalar_engine *scalar, const sal
     print_state(scalar, network, state, sizeof state);
     const bool is_reaction = p->failure <= SALTUS_ABOVE_BOUND ||
                              p->failure == SALTUS_BAD_DURATION || p->failure == SALTUS_BAD_END;
-    const char *reaction = is_reaction ? network->reaction_names[p->culprit] : "";
+    const char *reaction = is_reaction ? saltus_network_reaction(network, p->culprit) : "";
     switch (p->failure) {
     case SALTUS_NEGATIVE_COUNT:
         return saltus_error_set(err, SALTUS_E_NUMERIC,

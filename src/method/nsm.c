@@ -35,7 +35,7 @@ static saltus_status check(const saltus_model *model, const saltus_plan_options 
                 SALTUS_E_UNSUPPORTED,
                 "method 'nsm': the law of reaction '%s' drifts with time, and waits are "
                 "drawn as if it stood still; method 'mpd' has it at the middle of each step",
-                model->network->reaction_names[r]);
+                saltus_network_reaction(model->network, r));
         }
     }
 done:

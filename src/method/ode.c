@@ -10,9 +10,10 @@ static saltus_status check(const saltus_model *model, const saltus_plan_options 
     SALTUS_TRY(saltus_method_check_mixed(model, o, err));
     SALTUS_TRY(saltus_method_check_moving(model, o, "ode", "steps", err));
     if (model->network->tables.n_delayed > 0) {
-        SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
-                    "method 'ode': reaction '%s' takes a while, which rate equations do not know",
-                    model->network->reaction_names[model->network->tables.delayed[0].reaction]);
+        SALTUS_FAIL(
+            SALTUS_E_UNSUPPORTED,
+            "method 'ode': reaction '%s' takes a while, which rate equations do not know",
+            saltus_network_reaction(model->network, model->network->tables.delayed[0].reaction));
     }
     if (model->network->tables.n_variates > 0) {
         SALTUS_FAIL(SALTUS_E_UNSUPPORTED,

@@ -35,7 +35,7 @@ static saltus_status check(const saltus_model *model, const saltus_plan_options 
         SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
                     "reaction '%s' takes a while, and leaps do not know when it begins; the method "
                     "'direct' does",
-                    net->reaction_names[net->tables.delayed[0].reaction]);
+                    saltus_network_reaction(net, net->tables.delayed[0].reaction));
     }
     SALTUS_TRY(saltus_method_check_counts(model, err));
     SALTUS_TRY(saltus_method_check_mixed(model, o, err));

@@ -134,7 +134,7 @@ static void check_reaction(const saltus_model *m, const listed *x, int r)
     char id[20];
     int n_changes = 0;
     (void)snprintf(id, sizeof id, "r%d", r + 1);
-    assert_string_equal(m->network->reaction_names[r], id);
+    assert_string_equal(saltus_network_reaction(m->network, r), id);
     assert_true(t->rate[r] == (x->constant + 1) / 10.0);
     assert_int_equal(t->factor_row[r + 1] - t->factor_row[r], x->n[0]);
     for (int i = 0; i < x->n[0]; ++i) {

@@ -638,7 +638,7 @@ static void other_dependence_on_time_is_drift(void **state)
         (void)snprintf(law, sizeof law, "A*(%s)", drifting[i]);
         m = freeze_timed("last < 0", law);
         const saltus_tables *t = &m->network->tables;
-        assert_string_equal(m->network->law_kinds[0], "thinned");
+        assert_int_equal(m->network->law_forms[0], SALTUS_LAW_FORM_THINNED);
         assert_int_equal(t->n_thinned, 1);
         assert_int_equal(t->thinned[0], 0);
         assert_int_equal(t->thinned_of[0], 0);

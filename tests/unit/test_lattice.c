@@ -996,8 +996,8 @@ static void laws_of_time_are_at_the_middle_of_steps(void **state)
         saltus_model *m = freeze_text(text, SALTUS_LAW_LITERAL);
         const bool stands = cases[i].drift == SALTUS_STANDS;
         assert_int_equal(m->network->lattice->drifts[0], cases[i].drift);
-        assert_string_equal(m->network->law_kinds[0],
-                            stands ? "expression" : "at the middle of steps");
+        assert_int_equal(m->network->law_forms[0],
+                         stands ? SALTUS_LAW_FORM_EXPRESSION : SALTUS_LAW_FORM_STEPPED);
         assert_int_equal(m->network->tables.n_flags, 0);
         assert_int_equal(m->network->tables.n_thinned, 0);
         nsm.method = "nsm";

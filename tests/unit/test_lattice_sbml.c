@@ -74,7 +74,7 @@ static void check_same_reactions(const saltus_model *a, const saltus_model *b)
     }
     for (int i = 0; i < l->n_types * n; ++i) {
         if (!near(l->rate[i], k->rate[i])) {
-            fail_msg("%s in %s: %.17g, by hand %.17g", a->network->reaction_names[i % n],
+            fail_msg("%s in %s: %.17g, by hand %.17g", saltus_network_reaction(a->network, i % n),
                      l->type_names[i / n], l->rate[i], k->rate[i]);
         }
     }

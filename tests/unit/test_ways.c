@@ -15,7 +15,8 @@ static void print_steps(const saltus_model *m, char *text, size_t size)
     text[0] = '\0';
     for (int r = 0; r < t->n_reactions; ++r) {
         size_t at = strlen(text);
-        (void)snprintf(text + at, size - at, "%s: %.6g", m->network->reaction_names[r], t->rate[r]);
+        (void)snprintf(text + at, size - at, "%s: %.6g", saltus_network_reaction(m->network, r),
+                       t->rate[r]);
         for (int c = t->change_row[r]; c < t->change_row[r + 1]; ++c) {
             at = strlen(text);
             (void)snprintf(text + at, size - at, ", %s %lld",

@@ -114,7 +114,7 @@ static saltus_status check_failure(const nsm *s, saltus_error *err)
         SALTUS_FAIL(SALTUS_E_NUMERIC,
                     "trajectory %lld, t = %g, site %lld: reaction '%s' has the propensity %g",
                     (long long)s->job->trajectory, s->k.time, (long long)f->site,
-                    network->reaction_names[f->index], f->propensity);
+                    saltus_network_reaction(network, f->index), f->propensity);
     }
 done:
     return status;

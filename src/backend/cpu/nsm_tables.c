@@ -135,7 +135,7 @@ done:
 }
 
 /* Find the laws that are not 0 in an empty site of a type. */
-static saltus_status take_laws(saltus_nsm_tables *t, int type, const char *const *names,
+static saltus_status take_laws(saltus_nsm_tables *t, int type, const saltus_network *network,
                                saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -145,7 +145,7 @@ static saltus_status take_laws(saltus_nsm_tables *t, int type, const char *const
     (void)saltus_mpd_total(&l->m, l->of, type, l->v, l->a, &bad);
     if (bad >= 0) {
         SALTUS_FAIL(SALTUS_E_NUMERIC, "reaction '%s' has the propensity %g in an empty site",
-                    names[bad], l->a[bad]);
+                    saltus_network_reaction(network, bad), l->a[bad]);
     }
     for (int i = segment[0]; i < segment[1]; ++i) {
         const int r = l->m.active[i];
@@ -220,7 +220,7 @@ saltus_status saltus_nsm_tables_create(const saltus_task *task, saltus_nsm_table
     SALTUS_TRY(fill_marks(lattice, l, err));
     SALTUS_TRY(copy_sources(t, err));
     for (int type = 0; type < lattice->n_types; ++type) {
-        SALTUS_TRY(take_laws(t, type, network->reaction_names, err));
+        SALTUS_TRY(take_laws(t, type, network, err));
         fill_lone(l, type);
     }
 done:

@@ -300,6 +300,7 @@ static saltus_status allocate(saltus_freezer *f, saltus_error *err)
     }
     f->net = saltus_calloc(1, sizeof *f->net);
     SALTUS_NEED(f->net);
+    f->net->model = m;
     f->arena = &f->net->arena;
     f->values = saltus_calloc(n, sizeof *f->values);
     f->amounts = saltus_calloc(n, sizeof *f->amounts);
@@ -380,26 +381,54 @@ done:
     return status;
 }
 
+/* Whether the steps are the model's reactions, one after the other. */
+static bool steps_are_reactions(const saltus_freezer *f)
+{
+    bool are = f->n_steps == f->model->n_reactions;
+    for (size_t i = 0; i < f->n_steps && are; ++i) {
+        are = f->steps[i].id == f->model->reactions[i].id;
+    }
+    return are;
+}
+
+static saltus_status name_steps(saltus_freezer *f, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_network *net = f->net;
+    net->law_forms = saltus_arena_alloc(f->arena, f->n_steps + 1);
+    SALTUS_NEED(net->law_forms);
+    for (size_t i = 0; i < f->n_steps; ++i) {
+        net->law_forms[i] = (unsigned char)f->steps[i].form;
+    }
+    if (steps_are_reactions(f)) {
+        goto done;
+    }
+    net->step_names = saltus_arena_alloc(f->arena, (f->n_steps + 1) * sizeof(char *));
+    net->model_steps = saltus_arena_alloc(f->arena, (f->model->n_reactions + 1) * sizeof(int));
+    SALTUS_NEED(net->step_names && net->model_steps);
+    for (size_t i = 0; i < f->n_steps; ++i) {
+        net->step_names[i] = f->steps[i].id;
+        ++net->model_steps[f->steps[i].reaction - f->model->reactions];
+    }
+done:
+    return status;
+}
+
 /* What grew on the heap moves into the network's arena. */
 static saltus_status settle_arrays(saltus_freezer *f, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_tables *t = &f->net->tables;
-    saltus_network *net = f->net;
     saltus_instruction *code = saltus_arena_alloc(f->arena, (f->n_code + 1) * sizeof *code);
     double *constants = saltus_arena_alloc(f->arena, (f->n_constants + 1) * sizeof *constants);
     saltus_program *laws = saltus_arena_alloc(f->arena, (f->n_laws + 1) * sizeof *laws);
     saltus_clock *clocks = saltus_arena_alloc(f->arena, (f->n_clocks + 1) * sizeof *clocks);
     saltus_variate *variates = saltus_arena_alloc(f->arena, (f->n_variates + 1) * sizeof *variates);
-    net->reaction_names = saltus_arena_alloc(f->arena, (f->n_steps + 1) * sizeof(char *));
-    net->law_kinds = saltus_arena_alloc(f->arena, (f->n_steps + 1) * sizeof(char *));
-    net->reaction_steps = saltus_arena_alloc(f->arena, (f->model->n_reactions + 1) * sizeof(int));
     saltus_drift *drifts = saltus_arena_alloc(f->arena, (f->n_drifts + 1) * sizeof *drifts);
     saltus_instruction *bound_code =
         saltus_arena_alloc(f->arena, (f->n_bound_code + 1) * sizeof *bound_code);
     SALTUS_NEED(drifts && bound_code);
-    SALTUS_NEED(code && constants && laws && clocks && variates && net->reaction_names &&
-                net->law_kinds && net->reaction_steps);
+    SALTUS_NEED(code && constants && laws && clocks && variates);
     for (size_t i = 0; i < f->n_code; ++i) {
         code[i] = f->code[i];
     }
@@ -420,11 +449,6 @@ static saltus_status settle_arrays(saltus_freezer *f, saltus_error *err)
     }
     for (size_t i = 0; i < f->n_bound_code; ++i) {
         bound_code[i] = f->bound_code[i];
-    }
-    for (size_t i = 0; i < f->n_steps; ++i) {
-        net->reaction_names[i] = f->steps[i].id;
-        net->law_kinds[i] = f->steps[i].kind;
-        ++net->reaction_steps[f->steps[i].reaction - f->model->reactions];
     }
     t->code = code;
     t->n_code = (int32_t)f->n_code;
@@ -582,6 +606,7 @@ static saltus_status freeze(void *user, saltus_error *err)
     saltus_place_rows(&f);
     saltus_place_intervals(&f);
     SALTUS_TRY(settle_arrays(&f, err));
+    SALTUS_TRY(name_steps(&f, err));
     SALTUS_TRY(saltus_find_live_rules(&f, err));
     SALTUS_TRY(saltus_freeze_orders(&f, err));
     if (model->space) {

@@ -27,7 +27,7 @@ typedef struct saltus_step {
     const saltus_reaction *reaction;
     const saltus_way *way;
     const saltus_expr *law; /**< NULL: a product that comes from nothing that was set */
-    const char *kind;
+    saltus_law_form form;
     double rate;   /**< of a product, */
     int n_factors; /**< and how many it has; they stand behind those of the steps before it */
     bool is_product;

@@ -46,22 +46,28 @@ static bool is_two_way(const char *name)
     return strstr(name, ".backward") != NULL;
 }
 
+static const char *const law_forms[] = {
+#define KIND(name, text) [SALTUS_LAW_FORM_##name] = text,
+    SALTUS_LAW_FORMS(KIND)
+#undef KIND
+};
+
 static void print_reactions(const saltus_model *m, int most, FILE *out)
 {
     fprintf(out, "\nreactions (%zu)\n", m->n_reactions);
     int shown = 0, r = 0;
     for (size_t i = 0; i < m->n_reactions; ++i) {
         const saltus_reaction *q = &m->reactions[i];
-        const char *kind = m->network->law_kinds[r];
-        const int n = m->network->reaction_steps[i];
-        const bool is_split = n > 1 && is_two_way(m->network->reaction_names[r + n - 1]);
+        const char *form = law_forms[m->network->law_forms[r]];
+        const int n = saltus_network_steps(m->network, i);
+        const bool is_split = n > 1 && is_two_way(saltus_network_reaction(m->network, r + n - 1));
         r += n;
         if (shown++ >= most) {
             continue;
         }
         fprintf(out, "  %s: ", q->id);
         print_reaction(m, q, is_split, out);
-        fprintf(out, "   [%s%s", n > 0 ? kind : "nothing changes",
+        fprintf(out, "   [%s%s", n > 0 ? form : "nothing changes",
                 is_split ? ", split into forward and backward" : "");
         if (n > (is_split ? 2 : 1) && !m->network->mean_only) {
             fprintf(out, ", stoichiometries drawn: %d ways", n);
@@ -301,8 +307,8 @@ static saltus_status print_one(void *user, saltus_error *err)
     int r = 0; /* of the frozen model, where a law that was split has two */
     bool is_split = false;
     for (int i = 0; i <= wanted->reaction; ++i) {
-        const int n = m->network->reaction_steps[i];
-        is_split = n > 1 && is_two_way(m->network->reaction_names[r + n - 1]);
+        const int n = saltus_network_steps(m->network, i);
+        is_split = n > 1 && is_two_way(saltus_network_reaction(m->network, r + n - 1));
         r += n;
     }
     print_reaction(m, &m->reactions[wanted->reaction], is_split, wanted->out);

@@ -156,7 +156,7 @@ static void print_rates(const summary *u)
         for (int type = 1; type < l->n_types; ++type) {
             alike &= l->rate[(int64_t)type * l->n_reactions + r] == l->rate[r];
         }
-        fprintf(u->out, "  %-24s ", u->net->reaction_names[r]);
+        fprintf(u->out, "  %-24s ", saltus_network_reaction(u->net, r));
         for (int type = 0; type < (alike ? 1 : l->n_types); ++type) {
             const double a = propensity(u, r, type, false);
             if (a > 0.0) {
@@ -184,7 +184,7 @@ static void print_warnings(const summary *u)
                 fprintf(u->out,
                         "  warning: the step is long for '%s' in '%s': step times propensity "
                         "(%.4g 1/s) is %.3g, above 0.1\n",
-                        u->net->reaction_names[r], l->type_names[type], a, a * l->step);
+                        saltus_network_reaction(u->net, r), l->type_names[type], a, a * l->step);
             }
         }
     }

@@ -251,11 +251,11 @@ static saltus_status add_step(saltus_freezer *f, const saltus_reaction *r, const
     const bool has_time = saltus_reads_time(f, law),
                is_stepped = f->model->space && saltus_moves(f, law);
     s.drifts = has_time && !f->is_continuous && !is_stepped; /* else they are integrated */
-    s.kind = is_stepped         ? "at the middle of steps"
-             : s.drifts         ? "thinned"
-             : !s.is_product    ? "expression"
-             : s.n_factors == 0 ? "constant"
-                                : "mass action";
+    s.form = is_stepped         ? SALTUS_LAW_FORM_STEPPED
+             : s.drifts         ? SALTUS_LAW_FORM_THINNED
+             : !s.is_product    ? SALTUS_LAW_FORM_EXPRESSION
+             : s.n_factors == 0 ? SALTUS_LAW_FORM_CONSTANT
+                                : SALTUS_LAW_FORM_MASS_ACTION;
     saltus_step *grown = saltus_grow(f->steps, f->n_steps, &f->steps_capacity, sizeof *f->steps);
     SALTUS_NEED(grown);
     f->steps = grown;
@@ -339,7 +339,8 @@ static saltus_status make_step(saltus_freezer *f, const saltus_reaction *r, salt
         SALTUS_TRY(add_steps(f, r, ".backward", backward, err));
         for (size_t i = first; i < f->n_steps && is_net; ++i) {
             f->steps[i].is_net = true;
-            f->steps[i].kind = f->steps[i].drifts ? "net rate, thinned" : "net rate";
+            f->steps[i].form =
+                f->steps[i].drifts ? SALTUS_LAW_FORM_NET_THINNED : SALTUS_LAW_FORM_NET;
         }
     } else {
         SALTUS_TRY(add_steps(f, r, "", law, err));

@@ -223,9 +223,9 @@ saltus_status saltus_fill_moving(saltus_freezer *f, saltus_error *err)
     for (int r = 0; r < t->n_reactions && f->is_continuous; ++r) {
         if (!f->steps[r].is_product && saltus_moves(f, f->steps[r].law)) {
             laws[t->n_moving_laws++] = r;
-            f->steps[r].kind = f->model->space      ? f->steps[r].kind
-                               : f->steps[r].is_net ? "net rate, integrated"
-                                                    : "integrated";
+            f->steps[r].form = f->model->space      ? f->steps[r].form
+                               : f->steps[r].is_net ? SALTUS_LAW_FORM_NET_INTEGRATED
+                                                    : SALTUS_LAW_FORM_INTEGRATED;
         }
     }
     t->moving_rules = rules;

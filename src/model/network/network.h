@@ -20,14 +20,33 @@ typedef struct saltus_binding {
     double value; /**< at time 0 */
 } saltus_binding;
 
+/* Forms of laws: X(enumerator, text). */
+#define SALTUS_LAW_FORMS(X)                   \
+    X(MASS_ACTION, "mass action")             \
+    X(CONSTANT, "constant")                   \
+    X(EXPRESSION, "expression")               \
+    X(THINNED, "thinned")                     \
+    X(INTEGRATED, "integrated")               \
+    X(NET, "net rate")                        \
+    X(NET_THINNED, "net rate, thinned")       \
+    X(NET_INTEGRATED, "net rate, integrated") \
+    X(STEPPED, "at the middle of steps")
+
+typedef enum saltus_law_form {
+#define SALTUS_FORM(name, text) SALTUS_LAW_FORM_##name,
+    SALTUS_LAW_FORMS(SALTUS_FORM)
+#undef SALTUS_FORM
+} saltus_law_form;
+
 typedef struct saltus_network {
     saltus_tables tables;
-    const char **species_names;    /**< [species] */
-    const char **reaction_names;   /**< [reaction] */
-    const char **event_names;      /**< [trigger] */
-    const char **setting_names;    /**< [setting] what it sets */
-    const char **setting_events;   /**< [setting] whose it is; NULL: of time 0 */
-    int *reaction_steps;           /**< [reaction of the model] how many it has become */
+    const saltus_model *model;   /**< whose it is */
+    const char **species_names;  /**< [species] */
+    const char **step_names;     /**< [reaction]; NULL: they are the model's, and have its names */
+    const char **event_names;    /**< [trigger] */
+    const char **setting_names;  /**< [setting] what it sets */
+    const char **setting_events; /**< [setting] whose it is; NULL: of time 0 */
+    int *model_steps;            /**< [reaction of the model] how many it has become; NULL: one */
     const double *initial_amounts; /**< [species] before they were rounded to counts */
     const char **rate_names;       /**< [rate] variable with a rate rule */
     bool follows_triggers;         /**< there are no rate rules; the one rate is that of a variable
@@ -35,9 +54,9 @@ typedef struct saltus_network {
     const char *mean_only; /**< why the mean field alone has a meaning here, a sentence; NULL: it
                                 has not */
     const char *mean_only_hint;
-    const char **law_kinds;   /**< [reaction] for people: "mass action, order 2", "expression" */
-    saltus_binding *bindings; /**< [variable of the model] */
-    int *rule_variables;      /**< [rule] variable of the model */
+    unsigned char *law_forms;      /**< [reaction] saltus_law_form, for people */
+    saltus_binding *bindings;      /**< [variable of the model] */
+    int *rule_variables;           /**< [rule] variable of the model */
     const saltus_lattice *lattice; /**< NULL: well mixed */
     saltus_arena arena;            /**< all of the above */
 } saltus_network;
@@ -48,6 +67,17 @@ void saltus_program_reads(const saltus_tables *tables, saltus_program program,
                           void (*found)(void *user, int row), void *user);
 
 void saltus_network_destroy(saltus_network *network);
+
+/** The name of reaction r, and how many reaction i of the model has become. */
+static inline const char *saltus_network_reaction(const saltus_network *network, int r)
+{
+    return network->step_names ? network->step_names[r] : network->model->reactions[r].id;
+}
+
+static inline int saltus_network_steps(const saltus_network *network, size_t i)
+{
+    return network->model_steps ? network->model_steps[i] : 1;
+}
 
 /** Whether variable i of a frozen model is a species whose amount is a real value: no count, and no
  * rule determines it. */
