@@ -5,6 +5,7 @@
 #include "core/stack.h"
 #include "model/network/model.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -268,10 +269,11 @@ static void print_side(const saltus_model *m, const saltus_participant *p, int n
     (void)fputs(n == 0 ? "0" : "", out);
     for (int i = 0; i < n; ++i) {
         (void)fputs(i > 0 ? " + " : "", out);
-        if (p[i].part > 0.0) {
-            print_part((double)p[i].n + p[i].part, out);
-        } else if (p[i].n != 1) {
-            (void)fprintf(out, "%lld ", (long long)p[i].n);
+        const double molecules = saltus_molecules(&p[i]);
+        if (molecules != floor(molecules)) {
+            print_part(molecules, out);
+        } else if (molecules != 1.0) {
+            (void)fprintf(out, "%.0f ", molecules);
         }
         saltus_name_print(m->variables[p[i].variable].id, out);
     }

@@ -50,7 +50,7 @@ static bool same_side(const saltus_model *ma, const saltus_participant *a, int n
 {
     bool same = n_a == n_b;
     for (int i = 0; same && i < n_a; ++i) {
-        same = a[i].n == b[i].n && a[i].part == b[i].part &&
+        same = saltus_molecules(&a[i]) == saltus_molecules(&b[i]) &&
                same_name(ma, a[i].variable, mb, b[i].variable);
     }
     return same;

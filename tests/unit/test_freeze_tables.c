@@ -450,10 +450,10 @@ static void propensities_are_those_of_the_laws(void **state)
             double x = values[q->reactants[i].variable], ways = 1.0;
             for (int j = 0; j < i; ++j) {
                 const bool same = q->reactants[j].variable == q->reactants[i].variable;
-                x -= same ? (double)q->reactants[j].n : 0.0;
-                ways += same ? (double)q->reactants[j].n : 0.0;
+                x -= same ? (double)saltus_whole_molecules(&q->reactants[j]) : 0.0;
+                ways += same ? (double)saltus_whole_molecules(&q->reactants[j]) : 0.0;
             }
-            for (int64_t k = 0; k < q->reactants[i].n; ++k) {
+            for (int64_t k = 0; k < saltus_whole_molecules(&q->reactants[i]); ++k) {
                 expected *= (x - (double)k) / (ways + (double)k);
             }
         }

@@ -326,11 +326,34 @@ static void check_side(const saltus_model *m, const saltus_participant *p, int n
     size_t size;
     FILE *out = open_memstream(&made, &size);
     for (int i = 0; i < n; ++i) {
-        (void)fprintf(out, "%lld %s;", (long long)p[i].n, m->variables[p[i].variable].id);
+        (void)fprintf(out, "%lld %s;", (long long)saltus_whole_molecules(&p[i]),
+                      m->variables[p[i].variable].id);
     }
     assert_int_equal(fclose(out), 0);
     assert_string_equal(made, text);
     free(made);
+}
+
+/* Some stand in a participant, others in front of its list. */
+static void molecules_are_kept(void **state)
+{
+    (void)state;
+    static const double molecules[] = {0.5, 2.0, 3e9, 2147483647.0, 1e-3, 2.25};
+    enum { N = sizeof molecules / sizeof *molecules };
+    saltus_model *m = NULL;
+    saltus_error err = {0};
+    assert_int_equal(saltus_model_create("sides", &m, &err), SALTUS_OK);
+    saltus_participant *list = saltus_model_make_side(m, N + 2, false);
+    assert_non_null(list);
+    for (int i = 0; i < N; ++i) {
+        saltus_participant_set(list, N + 2, (size_t)i, i + 7, molecules[i]);
+    }
+    for (int i = 0; i < N; ++i) {
+        assert_int_equal(list[i].variable, i + 7);
+        assert_true(saltus_molecules(&list[i]) == molecules[i]);
+        assert_int_equal(saltus_whole_molecules(&list[i]), (int64_t)molecules[i]);
+    }
+    saltus_model_destroy(m);
 }
 
 static void equations_are_parsed(void **state)
@@ -467,6 +490,7 @@ int main(void)
         cmocka_unit_test(places_are_given_as_far_as_known),
         cmocka_unit_test(depth_is_bounded),
         cmocka_unit_test(printed_trees_parse_to_themselves),
+        cmocka_unit_test(molecules_are_kept),
         cmocka_unit_test(equations_are_parsed),
         cmocka_unit_test(wrong_equations_are_refused),
         cmocka_unit_test(constant_rates_are_told_through_rules),

@@ -32,7 +32,7 @@ static void check_participants(const saltus_model *m, const saltus_participant *
     char text[200] = "";
     for (int i = 0; i < n; ++i) {
         (void)snprintf(text + strlen(text), sizeof text - strlen(text), "%s%.9g %s", i ? " + " : "",
-                       (double)list[i].n + list[i].part, m->variables[list[i].variable].id);
+                       saltus_molecules(&list[i]), m->variables[list[i].variable].id);
     }
     assert_string_equal(text, expected);
 }

@@ -111,7 +111,7 @@ static void check_reactions(const document *d, const char *expected)
                 is_product ? &r->products[k - r->n_reactants] : &r->reactants[k];
             at = strlen(text);
             (void)snprintf(text + at, sizeof text - at, " %c%.9g %s", is_product ? '+' : '-',
-                           (double)p->n + p->part, m->variables[p->variable].id);
+                           saltus_molecules(p), m->variables[p->variable].id);
         }
     }
     assert_string_equal(text, expected);

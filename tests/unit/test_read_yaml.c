@@ -104,7 +104,7 @@ static void everything_is_read(void **state)
     assert_true(variable(m, "open")->observable);
 
     assert_true(reaction(m, "decay")->mass_action);
-    assert_int_equal(reaction(m, "dimerise")->reactants[0].n, 2);
+    assert_int_equal(saltus_whole_molecules(&reaction(m, "dimerise")->reactants[0]), 2);
     assert_false(reaction(m, "mm")->mass_action);
     assert_true(reaction(m, "both.forward")->mass_action);
     assert_int_equal(reaction(m, "both.backward")->n_products, 2);
@@ -114,7 +114,7 @@ static void everything_is_read(void **state)
     assert_true(reaction(m, "back")->reversible && !reaction(m, "back")->mass_action);
     assert_true(reaction(m, "named.backward")->mass_action);
     assert_false(reaction(m, "onto")->mass_action); /* through a rule, total names species */
-    assert_int_equal(reaction(m, "onto")->products[1].n, 3);
+    assert_int_equal(saltus_whole_molecules(&reaction(m, "onto")->products[1]), 3);
 
     assert_false(m->events[0].initial_value);
     assert_true(m->events[1].initial_value);

@@ -14,8 +14,8 @@ static void print_side(const saltus_model *m, const saltus_participant *side, in
     }
     for (int i = 0; i < n; ++i) {
         fputs(i > 0 ? " + " : "", out);
-        if (side[i].n != 1 || side[i].part > 0.0) {
-            fprintf(out, "%.10g ", (double)side[i].n + side[i].part);
+        if (saltus_molecules(&side[i]) != 1.0) {
+            fprintf(out, "%.10g ", saltus_molecules(&side[i]));
         }
         fputs(m->variables[side[i].variable].id, out);
     }

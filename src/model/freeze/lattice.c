@@ -85,9 +85,11 @@ static double divide_by_ways(const saltus_reaction *r, double constant)
     for (int i = 0; i < r->n_reactants; ++i) {
         int64_t n = 0;
         for (int j = 0; j <= i; ++j) {
-            n += r->reactants[j].variable == r->reactants[i].variable ? r->reactants[j].n : 0;
+            n += r->reactants[j].variable == r->reactants[i].variable
+                     ? saltus_whole_molecules(&r->reactants[j])
+                     : 0;
         }
-        for (int64_t k = n - r->reactants[i].n + 1; k <= n; ++k) {
+        for (int64_t k = n - saltus_whole_molecules(&r->reactants[i]) + 1; k <= n; ++k) {
             constant /= (double)k;
         }
     }
@@ -126,13 +128,13 @@ static bool is_mass_action(const saltus_freezer *f, const saltus_step *step)
     int64_t n = 0;
     bool fits = step->is_product && step->id == r->id; /* else one of two ways */
     for (int i = 0; i < r->n_reactants; ++i) {
-        n += r->reactants[i].n;
+        n += saltus_whole_molecules(&r->reactants[i]);
     }
     for (int i = 0; fits && i < step->n_factors; ++i) { /* each is another reactant molecule */
         double most = 0.0;
         for (int k = 0; k < r->n_reactants; ++k) {
             const bool same = f->net->bindings[r->reactants[k].variable].row == species[i];
-            most += same ? (double)r->reactants[k].n : 0.0;
+            most += same ? (double)saltus_whole_molecules(&r->reactants[k]) : 0.0;
         }
         fits = offset[i] < most;
         for (int k = 0; k < i; ++k) {

@@ -110,7 +110,7 @@ static int64_t n_consumed(const saltus_freezer *f, const saltus_step *s, int row
     int64_t n = 0;
     for (int i = 0; i < n_side; ++i) {
         if (f->net->bindings[side[i].variable].row == row) {
-            n += side[i].n;
+            n += saltus_whole_molecules(&side[i]);
         }
     }
     return n;
@@ -171,7 +171,7 @@ static const saltus_expr *mass_action(saltus_freezer *f, const saltus_reaction *
         for (int j = 0; j < r->n_reactants; ++j) {
             const bool same = r->reactants[j].variable == r->reactants[i].variable;
             seen |= same && j < i;
-            n += same ? r->reactants[j].n : 0;
+            n += same ? saltus_whole_molecules(&r->reactants[j]) : 0;
         }
         for (int64_t k = 2; !seen && k <= n; ++k) {
             ways *= (double)k;
@@ -183,9 +183,11 @@ static const saltus_expr *mass_action(saltus_freezer *f, const saltus_reaction *
     for (int i = 0; i < r->n_reactants; ++i) {
         int64_t before = 0;
         for (int j = 0; j < i; ++j) {
-            before += r->reactants[j].variable == r->reactants[i].variable ? r->reactants[j].n : 0;
+            before += r->reactants[j].variable == r->reactants[i].variable
+                          ? saltus_whole_molecules(&r->reactants[j])
+                          : 0;
         }
-        for (int64_t k = before; k < before + r->reactants[i].n; ++k) {
+        for (int64_t k = before; k < before + saltus_whole_molecules(&r->reactants[i]); ++k) {
             const saltus_expr *x = saltus_expr_variable(arena, r->reactants[i].variable);
             if (k > 0) {
                 x = saltus_expr_2(arena, SALTUS_OP_SUB, x, saltus_expr_const(arena, (double)k));
@@ -294,7 +296,9 @@ static saltus_status check_order(const saltus_freezer *f, const saltus_reaction 
     char place[160];
     int64_t order = 0;
     for (int i = 0; i < r->n_reactants && order <= MOST; ++i) {
-        order += r->reactants[i].n < MOST ? r->reactants[i].n : MOST + 1;
+        order += saltus_whole_molecules(&r->reactants[i]) < MOST
+                     ? saltus_whole_molecules(&r->reactants[i])
+                     : MOST + 1;
     }
     if (order > MOST) {
         saltus_error_set(err, SALTUS_E_UNSUPPORTED,

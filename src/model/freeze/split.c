@@ -43,7 +43,7 @@ int64_t saltus_side_count(const saltus_participant *side, int n_side, int variab
 {
     int64_t n = 0;
     for (int i = 0; i < n_side; ++i) {
-        n += side[i].variable == variable ? side[i].n + (side[i].part > 0.0) : 0;
+        n += side[i].variable == variable ? (int64_t)ceil(saltus_molecules(&side[i])) : 0;
     }
     return n;
 }

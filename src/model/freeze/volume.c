@@ -85,7 +85,7 @@ static double order_of(const saltus_reaction *r)
 {
     double n = 0.0;
     for (int i = 0; i < r->n_reactants && r->mass_action; ++i) {
-        n += (double)r->reactants[i].n;
+        n += (double)saltus_whole_molecules(&r->reactants[i]);
     }
     return n;
 }

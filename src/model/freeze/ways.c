@@ -28,16 +28,22 @@ static const saltus_participant *participant(const saltus_reaction *r, int i)
     return i < r->n_reactants ? &r->reactants[i] : &r->products[i - r->n_reactants];
 }
 
+/* What is left of its molecules beside whole ones. */
+static double part_of(const saltus_participant *p)
+{
+    return saltus_molecules(p) - floor(saltus_molecules(p));
+}
+
 /* Whether a participant's part matters: what reactions do not change has none. */
 static bool has_part(const saltus_freezer *f, const saltus_participant *p)
 {
-    return p->part > 0.0 && f->reacts[p->variable];
+    return part_of(p) > 0.0 && f->reacts[p->variable];
 }
 
 int64_t saltus_way_count(const saltus_way *w, const saltus_participant *p)
 {
-    return w->times > 1 ? (int64_t)nearbyint(((double)p->n + p->part) * w->times)
-                        : p->n + (w->u < p->part);
+    return w->times > 1 ? (int64_t)nearbyint(saltus_molecules(p) * w->times)
+                        : saltus_whole_molecules(p) + (w->u < part_of(p));
 }
 
 /* What a firing changes of a species, in molecules. */
@@ -47,7 +53,7 @@ static double net_change(const saltus_reaction *r, int variable)
     for (int i = 0; i < n_participants(r); ++i) {
         const saltus_participant *p = participant(r, i);
         if (p->variable == variable) {
-            net += (i < r->n_reactants ? -1.0 : 1.0) * ((double)p->n + p->part);
+            net += (i < r->n_reactants ? -1.0 : 1.0) * saltus_molecules(p);
         }
     }
     return net;
@@ -59,7 +65,7 @@ static bool is_scale(const saltus_freezer *f, const saltus_reaction *r, bool bac
 {
     for (int i = 0; i < n_participants(r); ++i) {
         const saltus_participant *p = participant(r, i);
-        const double n = ((double)p->n + p->part) * times;
+        const double n = saltus_molecules(p) * times;
         const double used =
             f->reacts[p->variable] ? net_change(r, p->variable) * (backward ? 1.0 : -1.0) : 0.0;
         if ((f->reacts[p->variable] && fabs(n - nearbyint(n)) > 1e-9 * times) ||
@@ -121,7 +127,7 @@ static saltus_status leave_to_mean(saltus_freezer *f, const saltus_reaction *r,
     (void)snprintf(
         text, sizeof text,
         "%sreaction '%.200s': stoichiometry %.17g of '%.200s' is not a whole number of molecules",
-        saltus_place(f->model, r->line, place), r->id, (double)p->n + p->part,
+        saltus_place(f->model, r->line, place), r->id, saltus_molecules(p),
         f->model->variables[p->variable].id);
     if (f->model->space) {
         saltus_error_set(err, SALTUS_E_UNSUPPORTED, "%s", text);
@@ -143,12 +149,11 @@ static saltus_status check_constant(const saltus_freezer *f, const saltus_reacti
 {
     char place[160];
     for (int i = 0; i < r->n_reactants && r->mass_action; ++i) {
-        if (r->reactants[i].part > 0.0) {
-            saltus_error_set(err, SALTUS_E_MODEL,
-                             "%sreaction '%s': mass action of %.17g molecules of '%s'",
-                             saltus_place(f->model, r->line, place), r->id,
-                             (double)r->reactants[i].n + r->reactants[i].part,
-                             f->model->variables[r->reactants[i].variable].id);
+        if (part_of(&r->reactants[i]) > 0.0) {
+            saltus_error_set(
+                err, SALTUS_E_MODEL, "%sreaction '%s': mass action of %.17g molecules of '%s'",
+                saltus_place(f->model, r->line, place), r->id, saltus_molecules(&r->reactants[i]),
+                f->model->variables[r->reactants[i].variable].id);
             saltus_error_hint(err, "give the propensity as a law");
             return SALTUS_E_MODEL;
         }
@@ -203,7 +208,7 @@ saltus_status saltus_find_ways(saltus_freezer *f, const saltus_reaction *r, bool
     SALTUS_NEED(parts);
     for (int i = 0, k = 0; i < n_participants(r); ++i) {
         if (has_part(f, participant(r, i))) {
-            parts[k++] = participant(r, i)->part;
+            parts[k++] = part_of(participant(r, i));
         }
     }
     *n = divide(f, r, parts, n_parts, found);

@@ -9,8 +9,13 @@
 #include <math.h>
 #include <string.h>
 
+typedef struct participant {
+    int variable;
+    double molecules;
+} participant;
+
 typedef struct participants {
-    saltus_participant *items;
+    participant *items;
     size_t n, capacity;
 } participants;
 
@@ -46,7 +51,7 @@ static saltus_status find_species(saltus_scanner *s, int *variable)
 }
 
 /* "2", "0.5": how many molecules, up to *c. "2e3A" are 2 of e3A. */
-static saltus_status parse_number(saltus_scanner *s, const char **c, saltus_participant *p)
+static saltus_status parse_number(saltus_scanner *s, const char **c, double *molecules)
 {
     char text[64] = "";
     double value = 0.0;
@@ -58,8 +63,7 @@ static saltus_status parse_number(saltus_scanner *s, const char **c, saltus_part
         return saltus_scan_fail(s, SALTUS_E_SYNTAX, *c,
                                 "the number of molecules must be above 0 and at most %d", INT_MAX);
     }
-    p->n = (int64_t)floor(value);
-    p->part = value - floor(value);
+    *molecules = value;
     *c += n;
     return SALTUS_OK;
 }
@@ -70,10 +74,10 @@ static saltus_status parse_participant(saltus_scanner *s, participants *list)
 {
     saltus_status status = SALTUS_OK;
     saltus_error *err = s->err;
-    saltus_participant p = {.n = 1};
+    participant p = {.molecules = 1.0};
     const char *c = s->start = s->end;
     if (*c >= '0' && *c <= '9') {
-        SALTUS_TRY(parse_number(s, &c, &p));
+        SALTUS_TRY(parse_number(s, &c, &p.molecules));
         c = saltus_skip_blanks(c);
         c = *c == '*' ? saltus_skip_blanks(c + 1) : c;
     }
@@ -90,7 +94,7 @@ static saltus_status parse_participant(saltus_scanner *s, participants *list)
         goto done;
     }
     SALTUS_TRY(find_species(s, &p.variable));
-    saltus_participant *grown = saltus_grow(list->items, list->n, &list->capacity, sizeof p);
+    participant *grown = saltus_grow(list->items, list->n, &list->capacity, sizeof p);
     SALTUS_NEED(grown);
     list->items = grown;
     list->items[list->n++] = p;
@@ -142,10 +146,16 @@ static saltus_status keep_list(const saltus_scanner *s, const participants *list
     *items = NULL;
     *n = (int)list->n;
     if (list->n > 0) {
-        const size_t size = list->n * sizeof *list->items;
-        saltus_participant *kept = saltus_arena_alloc(&s->context->model->arena, size);
+        bool whole = true;
+        for (size_t i = 0; i < list->n; ++i) {
+            whole &= list->items[i].molecules == floor(list->items[i].molecules);
+        }
+        saltus_participant *kept = saltus_model_make_side(s->context->model, list->n, whole);
         SALTUS_NEED(kept);
-        memcpy(kept, list->items, size);
+        for (size_t i = 0; i < list->n; ++i) {
+            saltus_participant_set(kept, list->n, i, list->items[i].variable,
+                                   list->items[i].molecules);
+        }
         *items = kept;
     }
 done:

@@ -5,6 +5,7 @@
 #include "model/network/network.h"
 #include "model/lattice/space.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
@@ -171,6 +172,40 @@ saltus_status saltus_model_add_variable(saltus_model *model, saltus_kind kind, c
     ++model->n_variables;
 done:
     return status;
+}
+
+saltus_participant *saltus_model_make_side(saltus_model *model, size_t n, bool whole)
+{
+    _Static_assert(sizeof(saltus_participant) == sizeof(double),
+                   "a number takes a place of a list");
+    const size_t before = whole ? 0 : n;
+    saltus_participant *room =
+        saltus_arena_alloc(&model->arena, (before + n) * sizeof(saltus_participant));
+    return room ? room + before : NULL;
+}
+
+void saltus_participant_set(saltus_participant *list, size_t n, size_t i, int variable,
+                            double molecules)
+{
+    const bool is_short = molecules <= INT_MAX && molecules == floor(molecules);
+    list[i] = (saltus_participant){variable, is_short ? (int)molecules : -(int)n};
+    if (!is_short) {
+        memcpy(&list[i] - n, &molecules, sizeof molecules);
+    }
+}
+
+double saltus_molecules(const saltus_participant *p)
+{
+    double molecules = p->code;
+    if (p->code < 0) {
+        memcpy(&molecules, p + p->code, sizeof molecules);
+    }
+    return molecules;
+}
+
+int64_t saltus_whole_molecules(const saltus_participant *p)
+{
+    return (int64_t)saltus_molecules(p);
 }
 
 saltus_status saltus_model_push_reaction(saltus_model *model, const saltus_reaction *reaction,

@@ -55,11 +55,17 @@ typedef struct saltus_variable {
     int line;                    /**< in the file, 0: unknown */
 } saltus_variable;
 
-/** n + part molecules of a species, more than 0; the same species may stand several times. */
+/**
+ * So many molecules of a species, more than 0; the same species may stand several times. They are
+ * asked for by saltus_molecules. A whole number stands in `code`, unless it is too large for that;
+ * any other stands in front of the list, as far as `code` says. 0.5 A + 2 B + 2.5 C with room for
+ * three participants:
+ *
+ *     | 0.5 |     | 2.5 | A, -3 | B, 2 | C, -3 |
+ *                         ^ list
+ */
 typedef struct saltus_participant {
-    int variable;
-    int64_t n;
-    double part; /**< below 1; what becomes of it is freezing's to say */
+    int variable, code;
 } saltus_participant;
 
 typedef struct saltus_reaction {
@@ -148,6 +154,16 @@ SALTUS_MUST_CHECK saltus_status saltus_model_add_variable(saltus_model *model, s
 /** Index of the variable, or of the reaction, with that id, or -1. */
 int saltus_model_find(const saltus_model *model, const char *id);
 int saltus_model_find_reaction(const saltus_model *model, const char *id);
+
+/** Room for a list of n participants in the model's arena, to be filled by saltus_participant_set;
+ * NULL: memory ran out. Whole: all will be whole numbers of molecules up to INT_MAX. */
+saltus_participant *saltus_model_make_side(saltus_model *model, size_t n, bool whole);
+/** Put participant i into a list that has room for n. */
+void saltus_participant_set(saltus_participant *list, size_t n, size_t i, int variable,
+                            double molecules);
+/** How many molecules, whole or not, and without the part of one that is left. */
+double saltus_molecules(const saltus_participant *participant);
+int64_t saltus_whole_molecules(const saltus_participant *participant);
 
 /** Add a reaction or an event. The struct is copied; arrays and strings in it must live in the
  * model's arena. Fails when the id is taken by another reaction (or event). */

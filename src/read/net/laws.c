@@ -77,7 +77,7 @@ const saltus_expr *saltus_net_per_combination(saltus_arena *arena, const saltus_
 {
     double ways = 1.0;
     for (int i = 0; i < x->n_reactants; ++i) {
-        for (int64_t n = 2; n <= x->reactants[i].n; ++n) {
+        for (int64_t n = 2; n <= saltus_whole_molecules(&x->reactants[i]); ++n) {
             ways *= (double)n;
         }
     }

@@ -37,8 +37,8 @@ typedef struct saltus_net_reader {
     size_t n_lines, lines_capacity;
     int *species; /* variable of species 1, 2, … */
     size_t n_species;
-    saltus_participant **singles; /* [variable] one molecule of it; NULL: not needed so far */
-    saltus_map rate_of;           /* text -> index into rates */
+    saltus_participant *singles; /* [variable] one molecule of it, which reactions share */
+    saltus_map rate_of;          /* text -> index into rates */
     saltus_net_rate *rates;
     size_t n_rates, rates_capacity;
     size_t n_of[SALTUS_NET_N_BLOCKS];

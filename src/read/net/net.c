@@ -348,23 +348,6 @@ static int compare_ints(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* One molecule of a species: reactions share it. */
-static saltus_status find_single(const saltus_net_reader *r, int variable,
-                                 const saltus_participant **out)
-{
-    saltus_status status = SALTUS_OK;
-    saltus_error *err = r->err;
-    saltus_participant **single = &r->singles[variable];
-    if (!*single) {
-        *single = saltus_arena_alloc(&r->model->arena, sizeof **single);
-        SALTUS_NEED(*single);
-        **single = (saltus_participant){.variable = variable, .n = 1};
-    }
-    *out = *single;
-done:
-    return status;
-}
-
 /* Participants of a list: equal ones are counted. Up to a few, the order of the list is kept. */
 static saltus_status count_list(const saltus_net_reader *r, const saltus_net_list *list,
                                 const saltus_participant **items, int *n_items)
@@ -378,14 +361,14 @@ static saltus_status count_list(const saltus_net_reader *r, const saltus_net_lis
         goto done;
     }
     if (list->n == 1) {
-        SALTUS_TRY(find_single(r, list->variables[0], items));
+        *items = &r->singles[list->variables[0]];
         *n_items = 1;
         goto done;
     }
     if (list->n > FEW) {
         qsort(list->variables, list->n, sizeof *list->variables, compare_ints);
     }
-    saltus_participant *p = saltus_arena_alloc(&r->model->arena, list->n * sizeof *p);
+    saltus_participant *p = saltus_model_make_side(r->model, list->n, true);
     SALTUS_NEED(p);
     int n = 0;
     for (size_t i = 0; i < list->n; ++i) {
@@ -393,8 +376,7 @@ static saltus_status count_list(const saltus_net_reader *r, const saltus_net_lis
         while (k < n && p[k].variable != list->variables[i]) {
             ++k;
         }
-        p[k].variable = list->variables[i];
-        ++p[k].n;
+        p[k] = (saltus_participant){list->variables[i], k < n ? p[k].code + 1 : 1};
         n += k == n;
     }
     *items = p;
@@ -579,8 +561,12 @@ static saltus_status read_all(saltus_net_reader *r)
     const size_t n = r->n_of[SALTUS_NET_REACTIONS];
     size_t n_reactions = 0;
     char *ids = saltus_arena_alloc(&r->model->arena, n * write_id(n, NULL));
-    r->singles = saltus_calloc(r->model->n_variables, sizeof *r->singles);
+    const size_t n_variables = r->model->n_variables;
+    r->singles = saltus_model_make_side(r->model, n_variables, true);
     SALTUS_NEED(ids && r->singles);
+    for (size_t i = 0; i < n_variables; ++i) {
+        saltus_participant_set(r->singles, n_variables, i, (int)i, 1.0);
+    }
     for (size_t i = 0; i < r->n_lines; ++i) {
         const saltus_net_line *l = &r->lines[i];
         if (l->block == SALTUS_NET_GROUPS) {
@@ -633,7 +619,6 @@ done:
     saltus_free(r.text);
     saltus_free(r.lines);
     saltus_free(r.species);
-    saltus_free(r.singles);
     saltus_free(r.rates);
     saltus_map_free(&r.rate_of);
     return status;

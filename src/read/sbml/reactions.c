@@ -172,7 +172,7 @@ done:
 /* Molecules of a variable that change when its stoichiometry is n. Parts of molecules are left to
  * freezing, unless they are so small that the units are rather wrong. */
 static saltus_status molecules_per_firing(sbml_reader *r, const sbml_place *place, int v, double n,
-                                          double firings, saltus_participant *out)
+                                          double firings, double *molecules)
 {
     const saltus_variable *species = &r->model->variables[v];
     const sbml_info *info = &r->info[v];
@@ -193,8 +193,7 @@ static saltus_status molecules_per_firing(sbml_reader *r, const sbml_place *plac
                                        "not a whole number",
                          place->what, change, species->id);
     }
-    out->n = (int64_t)(is_whole ? whole : floor(change));
-    out->part = is_whole ? 0.0 : change - floor(change);
+    *molecules = is_whole ? whole : change;
     return SALTUS_OK;
 }
 
@@ -329,22 +328,28 @@ saltus_status sbml_make_sides(sbml_reader *r, const sbml_stoichiometry *list, in
 {
     saltus_status status = SALTUS_OK;
     saltus_error *err = r->err;
-    size_t most[2] = {1, 1};
+    *sides = (sbml_sides){.most = {1, 1}};
     for (int i = 0; i < n; ++i) {
         bool may[2] = {!list[i].is_product, list[i].is_product};
         for (int k = 0; k < list[i].values.n; ++k) {
             may[side_of(&list[i], list[i].values.value[k])] = true;
         }
-        most[0] += may[0];
-        most[1] += may[1];
+        sides->most[0] += may[0];
+        sides->most[1] += may[1];
     }
-    *sides = (sbml_sides){.n = {0}};
     for (int k = 0; k < 2; ++k) {
-        sides->list[k] = saltus_arena_alloc(&r->model->arena, most[k] * sizeof *sides->list[k]);
+        sides->list[k] = saltus_model_make_side(r->model, sides->most[k], false);
         SALTUS_NEED(sides->list[k]);
     }
 done:
     return status;
+}
+
+void sbml_put_molecules(sbml_sides *sides, int side, int variable, double molecules)
+{
+    saltus_participant_set(sides->list[side], sides->most[side], (size_t)sides->n[side], variable,
+                           molecules);
+    ++sides->n[side];
 }
 
 saltus_status sbml_put_participant(sbml_reader *r, const sbml_place *place,
@@ -353,10 +358,10 @@ saltus_status sbml_put_participant(sbml_reader *r, const sbml_place *place,
 {
     saltus_status status = SALTUS_OK;
     const int side = side_of(s, n);
-    saltus_participant p = {.variable = s->species};
-    SALTUS_TRY(molecules_per_firing(r, place, s->species, fabs(n), firings, &p));
-    if (p.n > 0 || p.part > 0.0) { /* else it does not change */
-        sides->list[side][sides->n[side]++] = p;
+    double molecules = 0.0;
+    SALTUS_TRY(molecules_per_firing(r, place, s->species, fabs(n), firings, &molecules));
+    if (molecules > 0.0) { /* else it does not change */
+        sbml_put_molecules(sides, side, s->species, molecules);
     }
 done:
     return status;

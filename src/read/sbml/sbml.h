@@ -74,6 +74,7 @@ typedef struct sbml_stoichiometry {
 typedef struct sbml_sides {
     saltus_participant *list[2];
     int n[2];
+    size_t most[2];
 } sbml_sides;
 
 /* Local parameters of a reaction: a run of the model's variables named "R.k". */
@@ -197,6 +198,8 @@ SALTUS_MUST_CHECK saltus_status sbml_push_varying(sbml_reader *r, const sbml_pla
 /** reactions.c: empty sides, with room for any values of n stoichiometries. */
 SALTUS_MUST_CHECK saltus_status sbml_make_sides(sbml_reader *r, const sbml_stoichiometry *list,
                                                 int n, sbml_sides *sides);
+/** reactions.c: put so many molecules of a species on a side. */
+void sbml_put_molecules(sbml_sides *sides, int side, int variable, double molecules);
 /** reactions.c: put what a firing changes of a species, with stoichiometry n, on its side, or on
  * the other if n is below 0. */
 SALTUS_MUST_CHECK saltus_status sbml_put_participant(sbml_reader *r, const sbml_place *place,

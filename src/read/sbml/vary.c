@@ -224,8 +224,7 @@ static saltus_status push_own(sbml_reader *r, const sbml_place *place,
     out.law = saltus_expr_2(arena, SALTUS_OP_MUL, reaction->law, n);
     SALTUS_NEED(out.id && out.law);
     SALTUS_TRY(sbml_make_sides(r, s, 1, &sides));
-    sides.list[s->is_product][sides.n[s->is_product]++] =
-        (saltus_participant){.variable = s->species, .n = 1};
+    sbml_put_molecules(&sides, s->is_product, s->species, 1.0);
     SALTUS_TRY(sbml_push_with_sides(r, &out, &sides));
     SALTUS_TRY(sbml_note_mean_only(
         r, place->line,

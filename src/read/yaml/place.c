@@ -223,7 +223,7 @@ static int order_of(const saltus_reaction *r)
 {
     double n = 0.0;
     for (int i = 0; i < r->n_reactants; ++i) {
-        n += (double)r->reactants[i].n;
+        n += (double)saltus_whole_molecules(&r->reactants[i]);
     }
     return n < 100.0 ? (int)n : 100; /* freezing refuses more */
 }

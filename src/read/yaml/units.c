@@ -321,7 +321,7 @@ saltus_status saltus_yaml_constant(const saltus_yaml_reader *r, const saltus_yam
     int order = 0;
     SALTUS_TRY(saltus_yaml_measure(r, node, what, text, &q));
     for (int i = 0; i < x->n_reactants; ++i) {
-        order += x->reactants[i].n < 100 ? (int)x->reactants[i].n : 100;
+        order += (int)fmin((double)saltus_whole_molecules(&x->reactants[i]), 100.0);
     }
     const bool is_plain = q.time == -1 && q.volume == 0 && q.amount == 0;
     const bool fits = q.time == -1 && q.volume == order - 1 &&
