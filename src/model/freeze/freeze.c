@@ -465,16 +465,9 @@ done:
     return status;
 }
 
-static void drop_steps(saltus_freezer *f)
+/* Everything but the network. */
+static void drop_scratch(saltus_freezer *f)
 {
-    saltus_free(f->steps);
-    f->steps = NULL;
-    f->n_steps = f->steps_capacity = 0;
-}
-
-void saltus_freezer_free(saltus_freezer *f)
-{
-    saltus_network_destroy(f->net);
     saltus_free(f->values);
     saltus_free(f->amounts);
     saltus_free(f->reads);
@@ -495,7 +488,7 @@ void saltus_freezer_free(saltus_freezer *f)
     saltus_free(f->rule_counts);
     saltus_free(f->clocks);
     saltus_free(f->clock_when);
-    drop_steps(f);
+    saltus_free(f->steps);
     saltus_free(f->factor_species);
     saltus_free(f->factor_offset);
     saltus_free(f->code);
@@ -504,6 +497,14 @@ void saltus_freezer_free(saltus_freezer *f)
     saltus_free(f->decisions);
     saltus_free(f->drifts);
     saltus_free(f->bound_code);
+    *f = (saltus_freezer){.model = f->model, .net = f->net, .arena = f->arena};
+}
+
+void saltus_freezer_free(saltus_freezer *f)
+{
+    saltus_network_destroy(f->net);
+    f->net = NULL;
+    drop_scratch(f);
 }
 
 /* A lattice has no mean field. */
@@ -613,7 +614,7 @@ static saltus_status freeze(void *user, saltus_error *err)
         SALTUS_TRY(saltus_freeze_lattice(&f, err));
     }
     if (!wanted->kept) { /* before the hubs of a large network, for which memory is most */
-        drop_steps(&f);
+        drop_scratch(&f);
     }
     SALTUS_TRY(saltus_fill_hubs(&f, err));
     model->network = f.net;

@@ -317,15 +317,13 @@ done:
     return status;
 }
 
-/* Reactions that are leaves of their own, and what each reaction changes. */
-static saltus_status find_firings(maker *m, saltus_error *err)
+/* Reactions that are leaves of their own, and where lists of dependents have them. */
+static saltus_status find_own(maker *m, int32_t **row, int32_t **leaves, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_tables *t = m->t;
-    int32_t *leaf = saltus_calloc((size_t)t->n_reactions + 1, sizeof *leaf), *row = NULL,
-            *leaves = NULL, *seen = NULL;
+    int32_t *leaf = saltus_calloc((size_t)t->n_reactions + 1, sizeof *leaf);
     SALTUS_NEED(leaf);
-    ARRAY(firings, t->n_reactions)
     for (int r = 0; r < t->n_reactions; ++r) {
         saltus_spoke s;
         leaf[r] = saltus_spoke_find(t, r, &s) ? -1 : t->n_hubs + t->n_own++;
@@ -336,9 +334,22 @@ static saltus_status find_firings(maker *m, saltus_error *err)
             m->own[leaf[r] - t->n_hubs] = r;
         }
     }
+    SALTUS_TRY(list_own(t, leaf, row, leaves, err));
+done:
+    saltus_free(leaf);
+    return status;
+}
+
+/* What each reaction changes. */
+static saltus_status find_firings(maker *m, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_tables *t = m->t;
+    int32_t *row = NULL, *leaves = NULL, *seen = NULL;
+    SALTUS_TRY(find_own(m, &row, &leaves, err));
+    ARRAY(firings, t->n_reactions)
     seen = saltus_calloc((size_t)t->n_own + 1, sizeof *seen);
     SALTUS_NEED(seen);
-    SALTUS_TRY(list_own(t, leaf, &row, &leaves, err));
     for (int round = 0; round < 2; ++round) { /* the first counts */
         int64_t n = 0;
         for (int r = 0; r < t->n_reactions; ++r) {
@@ -368,7 +379,6 @@ static saltus_status find_firings(maker *m, saltus_error *err)
         }
     }
 done:
-    saltus_free(leaf);
     saltus_free(row);
     saltus_free(leaves);
     saltus_free(seen);

@@ -14,7 +14,7 @@ bool saltus_spoke_find(const saltus_tables *t, int r, saltus_spoke *out)
     if (q->first < 0 || q->first >= t->n_species) {
         return false; /* another law, or one without factors */
     }
-    *out = (saltus_spoke){q->rate, q->first, q->second, (int32_t)q->offset, r, 1};
+    *out = (saltus_spoke){q->rate, q->first, q->second, r, (int16_t)q->offset, 1};
     if (q->second == t->row_one) {
         out->partner = -1;
         return q->offset == 0.0;
@@ -150,7 +150,7 @@ static void join_multiples(saltus_spoke *s, int n)
             }
             if (low < i && s[low].rate == rate && rate * ways == s[i].rate) {
                 s[i].rate = rate;
-                s[i].ways = ways;
+                s[i].ways = (int16_t)ways;
                 break;
             }
         }

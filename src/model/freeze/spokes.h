@@ -7,7 +7,8 @@
 /** A reaction of order 1 (partner -1) or 2 of a hub, which is `ways` times the constant. */
 typedef struct saltus_spoke {
     double rate;
-    int32_t hub, partner, offset, reaction, ways;
+    int32_t hub, partner, reaction;
+    int16_t offset, ways;
 } saltus_spoke;
 
 /** Sorted: by hub, order, constant of the class, partner. Zero-initialise. */
