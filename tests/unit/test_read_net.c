@@ -355,9 +355,31 @@ static void published_networks_are_read(void **state)
     }
 }
 
+/* Names of reactions that were appended are known to those that are added by name. */
+static void reactions_are_added_to_a_network(void **state)
+{
+    (void)state;
+    static const char text[] = "begin species\n1 A() 5\nend species\n"
+                               "begin reactions\n1 1 0 1\n2 0 1 2\nend reactions\n";
+    saltus_model *m = NULL;
+    saltus_error err = {0};
+    assert_int_equal(saltus_model_parse_net(text, strlen(text), "m.net", &m, &err), SALTUS_OK);
+    assert_int_equal(saltus_model_find_reaction(m, "r2"), 1);
+    assert_int_equal(saltus_model_find_reaction(m, "r3"), -1);
+    assert_int_equal(saltus_model_add_reaction(m, "r2", "0 -> 0", "1", &err), SALTUS_E_MODEL);
+    assert_non_null(strstr(err.message, "'r2' is defined twice"));
+    err = (saltus_error){0};
+    assert_int_equal(saltus_model_add_reaction(m, "r3", "0 -> 0", "1", &err), SALTUS_OK);
+    assert_int_equal(saltus_model_find_reaction(m, "r1"), 0);
+    assert_int_equal(saltus_model_find_reaction(m, "r3"), 2);
+    assert_int_equal(saltus_model_add_reaction(m, "r3", "0 -> 0", "1", &err), SALTUS_E_MODEL);
+    saltus_model_destroy(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reactions_are_added_to_a_network),
         cmocka_unit_test(everything_is_read),
         cmocka_unit_test(models_pass_through_yaml),
         cmocka_unit_test(errors_tell_the_line),

@@ -140,8 +140,12 @@ int saltus_model_find(const saltus_model *model, const char *id)
 
 int saltus_model_find_reaction(const saltus_model *model, const char *id)
 {
-    return saltus_index_find(&model->reaction_names, model->reactions, sizeof *model->reactions,
-                             id);
+    const saltus_index *names = &model->reaction_names;
+    int r = saltus_index_find(names, model->reactions, sizeof *model->reactions, id);
+    for (size_t i = names->n; i < model->n_reactions && r < 0; ++i) { /* appended since */
+        r = strcmp(model->reactions[i].id, id) == 0 ? (int)i : -1;
+    }
+    return r;
 }
 
 saltus_status saltus_model_add_variable(saltus_model *model, saltus_kind kind, const char *id,
@@ -212,17 +216,27 @@ saltus_status saltus_model_push_reaction(saltus_model *model, const saltus_react
                                          saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
+    saltus_index *names = &model->reaction_names;
     if (saltus_model_find_reaction(model, reaction->id) >= 0) {
         SALTUS_FAIL(SALTUS_E_MODEL, "reaction '%s' is defined twice", reaction->id);
     }
+    SALTUS_TRY(saltus_model_append_reaction(model, reaction, err));
+    while (names->n < model->n_reactions) {
+        SALTUS_NEED(saltus_index_add(names, model->reactions, sizeof *model->reactions) == 0);
+    }
+done:
+    return status;
+}
+
+saltus_status saltus_model_append_reaction(saltus_model *model, const saltus_reaction *reaction,
+                                           saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
     saltus_reaction *grown = saltus_grow(model->reactions, model->n_reactions,
                                          &model->reactions_capacity, sizeof *model->reactions);
     SALTUS_NEED(grown);
     model->reactions = grown;
-    model->reactions[model->n_reactions] = *reaction;
-    SALTUS_NEED(
-        saltus_index_add(&model->reaction_names, model->reactions, sizeof *model->reactions) == 0);
-    ++model->n_reactions;
+    model->reactions[model->n_reactions++] = *reaction;
 done:
     return status;
 }

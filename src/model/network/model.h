@@ -138,7 +138,7 @@ struct saltus_model {
     saltus_warning *warnings;
     size_t n_warnings, warnings_capacity;
     saltus_index names;             /**< of variables, by id */
-    saltus_index reaction_names;    /**< of reactions, by id */
+    saltus_index reaction_names;    /**< of reactions, by id, but for those last appended */
     struct saltus_network *network; /**< NULL until frozen */
     size_t n_read_warnings;         /**< those from before it was frozen */
     saltus_law law;                 /**< how it was frozen */
@@ -170,6 +170,10 @@ int64_t saltus_whole_molecules(const saltus_participant *participant);
 SALTUS_MUST_CHECK saltus_status saltus_model_push_reaction(saltus_model *model,
                                                            const saltus_reaction *reaction,
                                                            saltus_error *err);
+/** The same where the id is known to be new, without the memory to find it fast. */
+SALTUS_MUST_CHECK saltus_status saltus_model_append_reaction(saltus_model *model,
+                                                             const saltus_reaction *reaction,
+                                                             saltus_error *err);
 SALTUS_MUST_CHECK saltus_status saltus_model_push_event(saltus_model *model,
                                                         const saltus_event *event,
                                                         saltus_error *err);

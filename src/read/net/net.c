@@ -548,7 +548,7 @@ static saltus_status read_reaction(saltus_net_reader *r, const saltus_net_line *
     if (kind == LAW_NONE) {
         SALTUS_TRY(read_rate(r, l, what, rest, reactants, &x));
     }
-    SALTUS_TRY(saltus_model_push_reaction(r->model, &x, err));
+    SALTUS_TRY(saltus_model_append_reaction(r->model, &x, err)); /* ids are numbers in order */
 done:
     return status;
 }
@@ -560,7 +560,11 @@ static saltus_status read_all(saltus_net_reader *r)
     saltus_net_list reactants = {0}, products = {0};
     const size_t n = r->n_of[SALTUS_NET_REACTIONS];
     size_t n_reactions = 0;
-    char *ids = saltus_arena_alloc(&r->model->arena, n * write_id(n, NULL));
+    size_t id_bytes = 0;
+    for (size_t i = 1; i <= n; ++i) {
+        id_bytes += write_id(i, NULL);
+    }
+    char *ids = saltus_arena_alloc(&r->model->arena, id_bytes);
     const size_t n_variables = r->model->n_variables;
     r->singles = saltus_model_make_side(r->model, n_variables, true);
     SALTUS_NEED(ids && r->singles);
