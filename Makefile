@@ -17,7 +17,7 @@ export CC CXX
 data := SBML_STOCHASTIC_CASES SBML_DISTRIB_CASES SBML_SEMANTIC_CASES BIONETGEN_NETWORKS
 $(foreach name,$(data),$(if $($(name)),$(eval export $(name) := $(abspath $($(name))))))
 
-features := -Dsbml=enabled -Dyaml=enabled -Dhdf5=enabled -Dudunits=enabled -Dtiff=enabled
+features := -Dsbml=enabled -Dyaml=enabled -Dhdf5=enabled -Dudunits=enabled -Dtiff=enabled -Dsundials=enabled
 
 .PHONY: all build demo dist dist-check test wheel check-long check-layers bench install packages docs format format-check ci clean help configure
 

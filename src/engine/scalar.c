@@ -10,6 +10,7 @@
 #include "kernel/base/stream.h"
 #include "model/freeze/point.h"
 #include "model/network/network.h"
+#include "ode/cvode.h"
 
 #include <assert.h>
 #include <math.h>
@@ -88,7 +89,13 @@ static saltus_status prepare_ode(saltus_scalar_engine *w, const saltus_task *tas
         SALTUS_TRY(saltus_hybrid_create(t, task->tolerance->continuous, &o->hybrid, err));
     }
     o->n = saltus_ode_components(t, o->is_mean) + (o->hybrid ? t->n_species : 0);
-    o->may_be_stiff = o->n <= SALTUS_MOST_STIFF;
+    if (!o->hybrid && o->wanted.stiff != SALTUS_STIFF_NEVER &&
+        saltus_cvode_takes(t, o->is_mean, o->n)) {
+        const saltus_stretch stretch = {saltus_scalar_note_beginning, w};
+        SALTUS_TRY(saltus_cvode_create(&w->trajectory, o, stretch, &o->solver, err));
+        w->task = task;
+    }
+    o->may_be_stiff = o->n <= SALTUS_MOST_STIFF || o->solver;
     const int64_t n = o->n;
     SALTUS_ODE_ARRAYS(ALLOC)
 done:
@@ -162,6 +169,8 @@ void saltus_scalar_destroy(saltus_scalar_engine *scalar, const saltus_task *task
     saltus_free(scalar->counts);
     SALTUS_TRAJECTORY_ARRAYS(FREE)
     SALTUS_LEAP_ARRAYS(FREE)
+    saltus_cvode_destroy(scalar->ode.solver);
+    saltus_pack_free(&scalar->beginning);
     SALTUS_ODE_ARRAYS(FREE)
     saltus_hybrid_destroy(scalar->ode.hybrid);
     saltus_free(scalar);
@@ -185,6 +194,7 @@ saltus_failure saltus_scalar_start(saltus_scalar_engine *scalar, const saltus_ta
 {
     const uint64_t trajectory = (uint64_t)job->trajectory;
     go_to_point(scalar, task, job->point);
+    saltus_ode_break_off(&scalar->ode);
     if (scalar->ode.hybrid) {
         saltus_hybrid_start(scalar->ode.hybrid, task->tables);
     }
@@ -419,10 +429,19 @@ static saltus_status report_component(const saltus_scalar_engine *scalar,
                                 "%s: %s or its rate of change is %g, which is not finite", where,
                                 what, bad);
     }
-    return saltus_error_set(err, SALTUS_E_NUMERIC,
-                            "%s: %s cannot be integrated: no step is so short that its error is "
-                            "within the tolerances, near the value %g",
-                            where, what, bad);
+    const saltus_status status =
+        saltus_error_set(err, SALTUS_E_NUMERIC,
+                         "%s: %s cannot be integrated: no step is so short that its error is "
+                         "within the tolerances, near the value %g",
+                         where, what, bad);
+    if (!scalar->ode.may_be_stiff && scalar->ode.wanted.stiff != SALTUS_STIFF_NEVER &&
+        !saltus_cvode_name()) {
+        saltus_error_hint(err,
+                          "if the model is stiff, its %d variables need SUNDIALS, which this "
+                          "version was built without",
+                          scalar->ode.n);
+    }
+    return status;
 }
 
 saltus_status saltus_scalar_report(const saltus_scalar_engine *scalar, const saltus_task *task,
@@ -439,7 +458,9 @@ saltus_status saltus_scalar_report(const saltus_scalar_engine *scalar, const sal
     }
     if (p->failure == SALTUS_OUT_OF_MEMORY) {
         return saltus_error_set(err, SALTUS_E_NO_MEMORY,
-                                "memory ran out for pending events and reactions");
+                                scalar->ode.solver
+                                    ? "memory ran out for pending events and the integration"
+                                    : "memory ran out for pending events and reactions");
     }
     /* the sign of a NaN is the processor's */
     const double bad = isnan(p->bad_value) ? __builtin_nan("") : p->bad_value;

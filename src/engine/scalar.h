@@ -7,6 +7,7 @@
 #ifndef SALTUS_ENGINE_SCALAR_H
 #define SALTUS_ENGINE_SCALAR_H
 
+#include "core/pack.h"
 #include "engine/task.h"
 
 /* Names of what is compiled once per instruction set, such as saltus_lanes_work_avx2. */
@@ -34,6 +35,11 @@ typedef struct saltus_scalar_engine {
     saltus_tables tables; /**< those of the task with that row, which these two are made of */
     saltus_pair *pairs;
     int64_t *counts;
+    /* Where a solver integrates (ode/cvode.h): the state of the trajectory when its stretch began,
+     * from which it can be gone on with, and its samples then. */
+    const saltus_task *task;
+    saltus_packer beginning;
+    int64_t beginning_samples;
 } saltus_scalar_engine;
 
 /** What of the engine is compiled for an instruction set: scalar_draws.c and scalar_run.c. */
@@ -86,6 +92,8 @@ saltus_status saltus_scalar_run_job(saltus_scalar_engine *scalar, const saltus_t
                                     saltus_job *job, saltus_error *err);
 /** Hand the trajectory, which is between events, to the task's saver. */
 void saltus_scalar_keep(saltus_scalar_engine *scalar, const saltus_task *task, saltus_job *job);
+/** Note the trajectory, where a stretch of a solver begins: within it, this is what is kept. */
+void saltus_scalar_note_beginning(void *scalar);
 /** Go to where a job was when it was kept; false: there is nothing of it that can be used, and the
  * trajectory is to be started. */
 bool saltus_scalar_take(saltus_scalar_engine *scalar, const saltus_task *task,

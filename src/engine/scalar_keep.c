@@ -4,6 +4,7 @@
 #include "engine/scalar.h"
 
 #include "kernel/base/stream.h"
+#include "kernel/ode/solver.h"
 #include "kernel/ode/split.h"
 #include "kernel/ssa/delayed.h"
 
@@ -145,9 +146,26 @@ static void pack(saltus_packer *k, saltus_scalar_engine *w, const saltus_task *t
     }
 }
 
+/* What a solver remembers of its steps is its own: within a stretch it is gone on with from its
+ * beginning, and takes the same steps. */
+void saltus_scalar_note_beginning(void *user)
+{
+    saltus_scalar_engine *scalar = user;
+    if (scalar->task->saver) {
+        saltus_pack_free(&scalar->beginning);
+        scalar->beginning = (saltus_packer){0};
+        pack(&scalar->beginning, scalar, scalar->task);
+        scalar->beginning_samples = scalar->trajectory.sample;
+    }
+}
+
 void saltus_scalar_keep(saltus_scalar_engine *scalar, const saltus_task *task, saltus_job *job)
 {
     saltus_packer state = {0};
+    if (scalar->ode.solver && scalar->ode.solver->goes_on) {
+        saltus_keep(task, job, scalar->beginning_samples, &scalar->beginning);
+        return;
+    }
     pack(&state, scalar, task);
     saltus_keep(task, job, scalar->trajectory.sample, &state);
     saltus_pack_free(&state);
@@ -164,6 +182,7 @@ bool saltus_scalar_take(saltus_scalar_engine *scalar, const saltus_task *task,
     }
     p->trajectory = (uint64_t)job->trajectory;
     p->failure = SALTUS_FINE;
+    saltus_ode_break_off(&scalar->ode);
     p->n_pending = 0;
     p->n_unfinished = 0;
     pack(&state, scalar, task);

@@ -3,6 +3,7 @@
 #include "core/list.h"
 #include "core/memory.h"
 #include "model/lattice/lattice.h"
+#include "ode/cvode.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -498,6 +499,38 @@ void saltus_plan_destroy(saltus_plan *plan)
     }
 }
 
+bool saltus_plan_may_solve(const saltus_plan *plan)
+{
+    const saltus_tables *t = &plan->model->network->tables;
+    const bool is_mean = plan->method == SALTUS_METHOD_ODE;
+    return (is_mean || plan->method == SALTUS_METHOD_DIRECT) && saltus_plan_integrates(plan) &&
+           plan->tolerance.stiff != SALTUS_STIFF_NEVER &&
+           saltus_cvode_takes(t, is_mean, saltus_ode_components(t, is_mean));
+}
+
+/* What goes on with a trajectory that is stiff. */
+static void explain_stiff(const saltus_plan *plan, FILE *out)
+{
+    const saltus_tables *t = &plan->model->network->tables;
+    const bool is_mean = plan->method == SALTUS_METHOD_ODE;
+    const bool has_all = plan->method == SALTUS_METHOD_HYBRID;
+    const int n = saltus_ode_components(t, is_mean) + (has_all ? t->n_species : 0);
+    if (plan->tolerance.stiff == SALTUS_STIFF_NEVER) {
+        fprintf(out, "never");
+        return;
+    }
+    fprintf(out, plan->tolerance.stiff == SALTUS_STIFF_ALWAYS ? "always"
+                                                              : "from where a trajectory looks so");
+    if (saltus_plan_may_solve(plan)) {
+        fprintf(out, ", by CVODE (%s) with a sparse Jacobian", saltus_cvode_name());
+    } else if (n <= SALTUS_MOST_STIFF) {
+        fprintf(out, ", by Rodas with a dense Jacobian");
+    } else {
+        fprintf(out, ", which %d variables are never taken for%s", n,
+                is_mean && !saltus_cvode_name() ? " without SUNDIALS" : "");
+    }
+}
+
 /* What is integrated, how, and to what errors. */
 static void explain_integration(const saltus_plan *plan, FILE *out)
 {
@@ -517,10 +550,9 @@ static void explain_integration(const saltus_plan *plan, FILE *out)
     } else {
         fprintf(out, " and the hazard, with %d of the laws", t->n_moving_laws);
     }
-    fprintf(out, ": errors of a step within %g of a value + %g; stiff: %s\n", e->rtol, e->atol,
-            e->stiff == SALTUS_STIFF_ALWAYS  ? "always"
-            : e->stiff == SALTUS_STIFF_NEVER ? "never"
-                                             : "from where a trajectory looks so");
+    fprintf(out, ": errors of a step within %g of a value + %g; stiff: ", e->rtol, e->atol);
+    explain_stiff(plan, out);
+    fputc('\n', out);
 }
 
 void saltus_plan_explain(const saltus_plan *plan, FILE *out)

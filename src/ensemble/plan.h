@@ -44,6 +44,9 @@ const saltus_method_ops *saltus_plan_method_ops(const saltus_plan *plan);
 /** Whether something moves between reactions, and is integrated. */
 bool saltus_plan_integrates(const saltus_plan *plan);
 
+/** Whether a trajectory goes on by CVODE once it is stiff (ode/cvode.h). */
+bool saltus_plan_may_solve(const saltus_plan *plan);
+
 /** Amounts at time 0 where the plan's counts are real (method ode); else NULL. */
 const double *saltus_plan_amounts(const saltus_plan *plan);
 

@@ -9,6 +9,9 @@ static saltus_status check(const saltus_model *model, const saltus_plan_options 
     saltus_status status = SALTUS_OK;
     SALTUS_TRY(saltus_method_check_counts(model, err));
     SALTUS_TRY(saltus_method_check_mixed(model, o, err));
+    if (model->network->tables.n_rates > 0) {
+        SALTUS_TRY(saltus_method_check_stiff(model, o, false, err));
+    }
 done:
     return status;
 }

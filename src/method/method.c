@@ -2,6 +2,7 @@
 
 #include "core/list.h"
 #include "model/network/network.h"
+#include "ode/cvode.h"
 
 #include <math.h>
 #include <string.h>
@@ -76,6 +77,28 @@ saltus_status saltus_method_check_tolerance(const saltus_plan_options *o, saltus
         SALTUS_FAIL(SALTUS_E_INVALID, "stiff '%s': auto, never or always", o->stiff);
     }
 done:
+    return status;
+}
+
+saltus_status saltus_method_check_stiff(const saltus_model *model, const saltus_plan_options *o,
+                                        bool is_mean, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_tables *t = &model->network->tables;
+    const int n = saltus_ode_components(t, is_mean);
+    if (strcmp(o->stiff, "always") == 0 && n > SALTUS_MOST_STIFF &&
+        !saltus_cvode_takes(t, is_mean, n)) {
+        const bool is_beside = t->n_reactions > 0 && !is_mean;
+        status = saltus_error_set(err, SALTUS_E_UNSUPPORTED,
+                                  "stiff 'always': model '%s' has %d variables that are "
+                                  "integrated%s, and the method for stiff systems takes up to %d",
+                                  model->name, n, is_beside ? " beside reactions" : "",
+                                  (int)SALTUS_MOST_STIFF);
+        saltus_error_hint(err, "%s",
+                          is_beside
+                              ? "auto and never integrate more of them explicitly"
+                              : "more of them need SUNDIALS, which this version was built without");
+    }
     return status;
 }
 

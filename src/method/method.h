@@ -86,6 +86,11 @@ SALTUS_MUST_CHECK saltus_status saltus_method_check_counts(const saltus_model *m
 /** The ranges of tolerances. */
 SALTUS_MUST_CHECK saltus_status saltus_method_check_tolerance(const saltus_plan_options *options,
                                                               saltus_error *err);
+/** Whether the method for stiff systems, if it is asked for always, takes as many components as
+ * there are; is_mean: counts are among them. */
+SALTUS_MUST_CHECK saltus_status saltus_method_check_stiff(const saltus_model *model,
+                                                          const saltus_plan_options *options,
+                                                          bool is_mean, saltus_error *err);
 /** What methods share by which counts move between events (or steps, as `between` says):
  * tolerances, clocks, generator. */
 SALTUS_MUST_CHECK saltus_status saltus_method_check_moving(const saltus_model *model,

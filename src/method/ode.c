@@ -9,6 +9,7 @@ static saltus_status check(const saltus_model *model, const saltus_plan_options 
     saltus_status status = SALTUS_OK;
     SALTUS_TRY(saltus_method_check_mixed(model, o, err));
     SALTUS_TRY(saltus_method_check_moving(model, o, "ode", "steps", err));
+    SALTUS_TRY(saltus_method_check_stiff(model, o, true, err));
     if (model->network->tables.n_delayed > 0) {
         SALTUS_FAIL(
             SALTUS_E_UNSUPPORTED,

@@ -153,8 +153,9 @@ saltus_status saltus_identity_make(const saltus_plan *plan, const saltus_run_opt
             plan->tau.n_critical, plan->tau.n_exact);
     }
     if (saltus_plan_integrates(plan)) {
-        say(id, "integration: rtol %.17g, atol %.17g, stiff %d", plan->tolerance.rtol,
-            plan->tolerance.atol, plan->tolerance.stiff);
+        say(id, "integration: rtol %.17g, atol %.17g, stiff %d%s", plan->tolerance.rtol,
+            plan->tolerance.atol, plan->tolerance.stiff,
+            saltus_plan_may_solve(plan) ? " by CVODE" : "");
     }
     if (plan->method == SALTUS_METHOD_HYBRID) {
         say(id, "continuous: from %.17g molecules on", plan->tolerance.continuous);

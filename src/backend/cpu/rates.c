@@ -593,7 +593,8 @@ saltus_status SALTUS_SET_NAME(saltus_rates_work)(const saltus_task *task,
     }
     SALTUS_TRY(saltus_scalar_create(task, &SALTUS_SET_NAME(saltus_set), &c->single, err));
     c->watches = t->n_moving_triggers > 0 || t->n_kinks > 0;
-    c->may_turn_stiff = task->tolerance->stiff == SALTUS_STIFF_AUTO && n <= SALTUS_MOST_STIFF;
+    c->may_turn_stiff =
+        task->tolerance->stiff == SALTUS_STIFF_AUTO && c->scalars[0]->ode.may_be_stiff;
     for (int l = 0; l < SALTUS_LANES && l < task->share; ++l) { /* leave some to other workers */
         c->vacant |= (uint64_t)1 << l;
     }

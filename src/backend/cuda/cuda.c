@@ -191,7 +191,7 @@ enum { START_MS = 600 /* and to load a kernel */ };
 
 /* What a GPU integrates: rate rules, and by method ode species with them, whose trajectories are
  * long ones and may be few. The Jacobian of a thread is a square of so many numbers. */
-enum { MOST_RATES = 32, MOST_MEAN = 200 };
+enum { MOST_RATES = 32, MOST_MEAN = SALTUS_MOST_DENSE };
 
 /* Of tau-leaping, wherever its state is, per leap and reaction. */
 static const double leap_gpu_ns = 0.1, leap_thread_ns = 3500.0;
@@ -256,10 +256,12 @@ static saltus_status choose_layout(const saltus_backend *backend, const saltus_s
     const bool is_mean = setup->method == SALTUS_METHOD_ODE;
     const int n = saltus_ode_components(setup->tables, is_mean);
     if (is_mean && n > MOST_MEAN) {
-        return saltus_error_set(err, SALTUS_E_UNSUPPORTED,
-                                "model '%s' has %d species and rate rules: a GPU integrates up to "
-                                "%d by method ode",
-                                setup->model->name, n, (int)MOST_MEAN);
+        saltus_error_set(err, SALTUS_E_UNSUPPORTED,
+                         "model '%s' has %d species and rate rules: a GPU integrates up to %d by "
+                         "method ode",
+                         setup->model->name, n, (int)MOST_MEAN);
+        saltus_error_hint(err, "device cpu integrates more");
+        return SALTUS_E_UNSUPPORTED;
     }
     const bool in_space = saltus_method_of(setup->method)->in_space;
     if (!is_mean && !in_space && setup->tables->n_rates > MOST_RATES) {

@@ -528,7 +528,7 @@ SALTUS_OUTLINE saltus_failure saltus_hybrid_run(saltus_trajectory *p, saltus_dir
             went =
                 went < 0 ? went : saltus_hybrid_land(p, d, o, times, n_times, counts, observables);
         }
-        if (went < 0 || saltus_ode_count_step(p, stop) != SALTUS_FINE) {
+        if (went < 0 || saltus_ode_count_step(p, o, stop) != SALTUS_FINE) {
             return p->failure;
         }
     }

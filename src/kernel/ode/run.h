@@ -61,6 +61,7 @@ SALTUS_OUTLINE int saltus_ode_due(saltus_trajectory *p, saltus_direct *d, saltus
     for (;;) {
         const int is_sample = times[p->sample] <= p->t;
         if (p->special <= p->t && (!p->special_strict || !is_sample)) {
+            SALTUS_ODE_BREAK_OFF(o);
             if (saltus_trajectory_pass_special(p) != SALTUS_FINE ||
                 saltus_ode_rebuild(p, d, o) != SALTUS_FINE) {
                 return -1;
@@ -107,6 +108,9 @@ SALTUS_FN double saltus_ode_try(saltus_trajectory *p, saltus_ode *o, double size
 
 SALTUS_FN void saltus_ode_dense(saltus_ode *o, double size, int is_stiff)
 {
+    if (SALTUS_ODE_WAS_SOLVED(o)) {
+        return; /* its dense output is its own */
+    }
     if (is_stiff) {
         saltus_ode_rosenbrock_dense(o);
     } else {
@@ -286,6 +290,7 @@ SALTUS_FN void saltus_ode_begin(saltus_trajectory *p, const saltus_direct *d, sa
 {
     o->still = SALTUS_ODE_IS_MEAN(o) ? 0.0 : saltus_ode_total(p, d);
     o->worst = -1;
+    SALTUS_ODE_SET_SOLVED(o, 0);
     saltus_ode_uncut(p, o);
     saltus_ode_take(p, o);
 }
@@ -354,7 +359,8 @@ SALTUS_FN void saltus_ode_find(saltus_trajectory *p, saltus_ode *o, const double
             o->fires = o->fires && !o->turns;
             o->theta = o->turns ? turn : o->theta;
         }
-        if (!(o->turns && o->theta > 1e-8 && o->theta < 0.25) || tries > 1) {
+        if (!(o->turns && o->theta > 1e-8 && o->theta < 0.25) || tries > 1 ||
+            SALTUS_ODE_WAS_SOLVED(o)) {
             break;
         }
         const double shorter = 2.0 * o->theta * o->size;
@@ -380,6 +386,7 @@ SALTUS_FN int saltus_ode_land(saltus_trajectory *p, saltus_direct *d, saltus_ode
     const int ends_early = o->fires || o->turns;
     const double stop = p->special < o->until ? p->special : o->until;
     double end = p->t + o->theta * o->size;
+    end = !ends_early && SALTUS_ODE_WAS_SOLVED(o) ? SALTUS_ODE_SOLVED_END(o) : end;
     if (!(end < stop) || (!ends_early && !(o->size < stop - p->t))) {
         end = stop;
     }
@@ -410,12 +417,16 @@ SALTUS_FN int saltus_ode_land(saltus_trajectory *p, saltus_direct *d, saltus_ode
         return -1;
     }
     if (!o->turns) {
+        if (!(end < o->until)) { /* at a kink */
+            SALTUS_ODE_BREAK_OFF(o);
+        }
         return o->fires && saltus_ode_fire(p, d, o, o->word) != SALTUS_FINE ? -1 : 0;
     }
     if (p->carried.n_stalled > SALTUS_MAX_CASCADE) {
         (void)saltus_trajectory_fail(p, SALTUS_EVENT_STORM, 0, 0.0);
         return -1;
     }
+    SALTUS_ODE_BREAK_OFF(o);
     const int fine =
         saltus_trajectory_settle(p) == SALTUS_FINE && saltus_ode_rebuild(p, d, o) == SALTUS_FINE;
     return fine ? 0 : -1;
@@ -433,16 +444,54 @@ SALTUS_FN saltus_failure saltus_ode_react(saltus_trajectory *p, saltus_direct *d
     return saltus_ode_fire(p, d, o, o->word);
 }
 
+#if !SALTUS_DEVICE
+/* Take one step by the solver, and find what ends it. Returns -1 when the trajectory has failed. */
+SALTUS_OUTLINE int saltus_ode_solved_step(saltus_trajectory *p, saltus_ode *o, const double *times)
+{
+    saltus_ode_solver *s = o->solver;
+    s->goes_on &= s->n_steps < SALTUS_MOST_STRETCH;
+    if (!s->goes_on) {
+        saltus_ode_slope(p, o, p->t, o->y, o->k); /* rows, too, are those of the state */
+        if (saltus_ode_examine(p, o) != SALTUS_FINE) {
+            return -1;
+        }
+        const double first = saltus_ode_first_step(o), last = p->carried.step;
+        if (s->begin(s, last > 0.0 && last < first ? last : first) != SALTUS_FINE) {
+            return -1;
+        }
+        s->goes_on = 1;
+        p->carried.step = 1e100; /* the solver has the next one */
+    }
+    o->size = s->next;
+    o->target = SALTUS_INFINITY;
+    o->is_cut = 1;
+    saltus_ode_cut(p, o);
+    SALTUS_ODE_SET_SOLVED(o, 1);
+    if (s->step(s, p->special < o->until ? p->special : o->until) != SALTUS_FINE) {
+        return -1;
+    }
+    o->size = s->end - p->t;
+    saltus_ode_find(p, o, times);
+    return 0;
+}
+#define SALTUS_ODE_SOLVED_STEP(p, o, times) saltus_ode_solved_step(p, o, times)
+#else
+#define SALTUS_ODE_SOLVED_STEP(p, o, times) (-1)
+#endif
+
 /* Take one step, and find what ends it. Returns -1 when the trajectory has failed. */
 SALTUS_FN int saltus_ode_step(saltus_trajectory *p, saltus_direct *d, saltus_ode *o,
                               const double *times)
 {
     saltus_ode_verdict verdict = SALTUS_ODE_AIM;
     saltus_ode_begin(p, d, o);
-    if (!o->is_fresh) {
+    if (!o->is_fresh && !SALTUS_ODE_IS_SOLVED(p, o)) {
         saltus_ode_slope(p, o, p->t, o->y, o->k);
     }
     while (verdict != SALTUS_ODE_TAKEN) {
+        if (SALTUS_ODE_IS_SOLVED(p, o)) {
+            return SALTUS_ODE_SOLVED_STEP(p, o, times);
+        }
         if (verdict == SALTUS_ODE_AIM && saltus_ode_aim(p, d, o) != SALTUS_FINE) {
             return -1;
         }
@@ -488,11 +537,13 @@ SALTUS_FN saltus_failure saltus_ode_open(saltus_trajectory *p, saltus_direct *d,
     return saltus_ode_rebuild(p, d, o);
 }
 
-/* Count a step, and look now and then whether the trajectory is to stop here. */
-SALTUS_FN saltus_failure saltus_ode_count_step(saltus_trajectory *p, const int *stop)
+/* Count a step, and look now and then whether the trajectory is to stop here: after each that may
+ * have taken long. */
+SALTUS_FN saltus_failure saltus_ode_count_step(saltus_trajectory *p, const saltus_ode *o,
+                                               const int *stop)
 {
     enum { STEPS_PER_LOOK = 64 };
-    if (++p->block % STEPS_PER_LOOK == 0) {
+    if (++p->block % STEPS_PER_LOOK == 0 || SALTUS_ODE_WAS_SOLVED(o)) {
         SALTUS_TRAJECTORY_PROGRESS(p);
         if (p->block >= p->limit || SALTUS_FLAG(stop)) {
             return saltus_trajectory_fail(p, SALTUS_STOPPED, 0, 0.0);
@@ -513,7 +564,7 @@ SALTUS_OUTLINE saltus_failure saltus_ode_run(saltus_trajectory *p, saltus_direct
     for (;;) {
         if (saltus_ode_due(p, d, o, times, n_times, counts, observables) < 0 ||
             saltus_ode_advance(p, d, o, times, n_times, counts, observables) < 0 ||
-            saltus_ode_count_step(p, stop) != SALTUS_FINE) {
+            saltus_ode_count_step(p, o, stop) != SALTUS_FINE) {
             return p->failure;
         }
     }

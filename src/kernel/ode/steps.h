@@ -12,6 +12,21 @@
 #define SALTUS_KERNEL_ODE_STEPS_H
 
 #include "kernel/ode/slope.h"
+/* Steps by a solver, which a device does not have. */
+#if SALTUS_DEVICE
+#define SALTUS_ODE_IS_SOLVED(p, o) 0
+#define SALTUS_ODE_WAS_SOLVED(o) ((void)(o), 0)
+#define SALTUS_ODE_SET_SOLVED(o, is) ((void)0)
+#define SALTUS_ODE_SOLVED_END(o) 0.0
+#define SALTUS_ODE_BREAK_OFF(o) ((void)0)
+#else
+#include "kernel/ode/solver.h"
+#define SALTUS_ODE_IS_SOLVED(p, o) saltus_ode_is_solved(p, o)
+#define SALTUS_ODE_WAS_SOLVED(o) ((o)->was_solved)
+#define SALTUS_ODE_SET_SOLVED(o, is) ((void)((o)->was_solved = (is)))
+#define SALTUS_ODE_SOLVED_END(o) ((o)->solver->end)
+#define SALTUS_ODE_BREAK_OFF(o) saltus_ode_break_off(o)
+#endif
 
 #define SALTUS_K(j, i) o->k[SALTUS_AT((j)*o->n + (i))]
 #define SALTUS_DENSE(j, i) o->dense[SALTUS_AT((j)*o->n + (i))]
@@ -279,6 +294,12 @@ SALTUS_FN double saltus_ode_at(const saltus_ode *o, int i, double theta, double 
 SALTUS_OUTLINE void saltus_ode_dense_state(saltus_ode *o, double theta)
 {
     double slope;
+#if !SALTUS_DEVICE
+    if (o->was_solved) {
+        saltus_ode_solved_state(o, theta);
+        return;
+    }
+#endif
     for (int i = 0; i < o->n; ++i) {
         o->w[SALTUS_AT(i)] = saltus_ode_at(o, i, theta, &slope);
     }

@@ -250,8 +250,14 @@ typedef struct saltus_tolerance {
     double continuous; /* of method hybrid: molecules from which on a species is continuous */
 } saltus_tolerance;
 
-/* More components than this have no Jacobian in memory, and are never taken for stiff. */
+/* More components than this have no dense Jacobian in memory: they are taken for stiff where a
+ * solver (ode/solver.h) goes on with them, and else never. */
 enum { SALTUS_MOST_STIFF = 1000 };
+
+/* Of more components than this a stiff system goes on by the solver, where there is one: a step of
+ * Rodas costs the cube of them. A GPU has no solver, so that it integrates up to as many: its bits
+ * are then those of a CPU. */
+enum { SALTUS_MOST_DENSE = 200 };
 
 /* Method hybrid has matrices for so many components, at most. */
 enum { SALTUS_MOST_NOISY = 300 };
@@ -294,7 +300,9 @@ typedef struct saltus_ode {
     double until;        /* the first time of the next piece, if that ends the step, or infinity */
     double before;       /* the last time of this one: stages are at no later time */
 #if !SALTUS_DEVICE
-    struct saltus_hybrid *hybrid; /* method hybrid: ode/split.h; else NULL */
+    struct saltus_hybrid *hybrid;     /* method hybrid: ode/split.h; else NULL */
+    struct saltus_ode_solver *solver; /* of large stiff systems: ode/solver.h; else NULL */
+    int32_t was_solved;               /* the step was taken by it */
 #endif
 } saltus_ode;
 
