@@ -29,7 +29,7 @@ typedef struct cvode {
     saltus_trajectory *p;
     saltus_ode *o;
     saltus_stretch stretch;
-    int32_t wrong;           /* component that was not finite in the last slope, or -1 */
+    int32_t wrong;           /* component that was not finite in a slope of the step, or -1 */
     saltus_pattern *pattern; /* NULL until the first stretch begins */
     saltus_jacobian jacobian;
     bool iterates;             /* I - γJ is factored in part alone, and solved by iteration: */
@@ -84,7 +84,6 @@ static int slope(realtype t, N_Vector y, N_Vector to, void *user)
     const double *x = N_VGetArrayPointer(y);
     double *k = N_VGetArrayPointer(to);
     saltus_ode_slope(c->p, c->o, t, x, k);
-    c->wrong = -1;
     for (int i = 0; i < c->o->n; ++i) {
         if (SALTUS_RARE(!(0.0 * x[i] == 0.0) || !(0.0 * k[i] == 0.0))) {
             c->wrong = i;
@@ -326,6 +325,10 @@ static saltus_failure step(saltus_ode_solver *solver, double stop)
     const double t = c->p->t,
                  beyond = t + fabs(t) + 1.0; /* where steps go to; no step ends there */
     int code = CVodeSetStopTime(c->memory, stop < NEVER ? stop : NEVER);
+    if (code >= 0) {
+        code = CVodeSetMinStep(c->memory, saltus_ode_least(t));
+    }
+    c->wrong = -1;
     if (code >= 0) {
         code = CVode(c->memory, beyond, c->z, &end, CV_ONE_STEP);
     }

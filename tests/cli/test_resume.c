@@ -349,6 +349,55 @@ static void what_is_under_way_is_kept(void **state)
     }
 }
 
+/* Many that turn, of which one is pushed now and then: with more variables than a dense Jacobian
+ * has in mind, so that CVODE integrates, whose stretches are taken again from where they began. */
+static void write_many_cycles(const char *path)
+{
+    enum { N = 70 };
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    (void)fputs("parameters: {n: 0", f);
+    for (int i = 0; i < N; ++i) {
+        (void)fprintf(f, ", V%d: 1", i);
+    }
+    (void)fputs("}\nrate rules: {V0: 300*(X0 - V0)", f);
+    for (int i = 1; i < N; ++i) {
+        (void)fprintf(f, ", V%d: 300*(X%d - V%d)", i, i, i);
+    }
+    (void)fputs("}\nspecies: {X0: 10, Y0: 5", f);
+    for (int i = 1; i < N; ++i) {
+        (void)fprintf(f, ", X%d: %d, Y%d: 5", i, 10 + i, i);
+    }
+    (void)fputs("}\nreactions:\n", f);
+    for (int i = 0; i < N; ++i) {
+        (void)fprintf(f,
+                      "  in%d: 0 -> X%d @ 100\n"
+                      "  turn%d: {equation: 2 X%d + Y%d -> 3 X%d, law: X%d*X%d*Y%d/1e4}\n"
+                      "  other%d: X%d -> Y%d @ 3\n"
+                      "  out%d: X%d -> 0 @ 1\n",
+                      i, i, i, i, i, i, i, i, i, i, i, i, i, i);
+    }
+    (void)fputs("events:\n  push: {when: sin(time/50) > 0.9, delay: 3, set: {X0: X0 + 1, n: n + 1}}"
+                "\n",
+                f);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void stretches_of_a_solver_are_kept(void **state)
+{
+    (void)state;
+    keep_results();
+    write_many_cycles("many.yaml");
+    if (!SALTUS_WITH_SUNDIALS) {
+        skip();
+    }
+    const outcome o = saltus("run many.yaml --until 1 --method ode --explain -q -o one.h5");
+    assert_done(&o);
+    assert_true(strstr(o.err, "by CVODE") || strstr(o.out, "by CVODE"));
+    keep_and_go("run many.yaml --until 2000 --points 7 --method ode --species X0,Y69,n", 12);
+    keep_and_go("run many.yaml --until 1500 --points 7 --method ode --stiff always --runs 2", 12);
+}
+
 /* A checkpoint that is cut, changed, or of another run costs time, and no bit. */
 static void damage_of_what_is_kept_costs_time(void **state)
 {
@@ -512,6 +561,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(a_stopped_sweep_goes_on, enter_with_models,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(what_is_under_way_is_kept, enter_with_models,
+                                        leave_directory),
+        cmocka_unit_test_setup_teardown(stretches_of_a_solver_are_kept, enter_with_models,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(points_under_way_are_kept, enter_with_models,
                                         leave_directory),
