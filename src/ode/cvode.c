@@ -247,11 +247,24 @@ done:
     return status;
 }
 
+/* Whether there is memory for what SUNDIALS allocates, factors aside: of version 6 some functions
+ * do not look whether they got it. */
+static bool has_room(const saltus_pattern *q)
+{
+    enum { VECTORS = 40, HEAD = 256, MATRICES = 3, REST = 1 << 16 };
+    const size_t n = (size_t)q->n, entry = sizeof(realtype) + sizeof(sunindextype);
+    void *room = saltus_calloc(VECTORS * (HEAD + n * sizeof(realtype)) +
+                                   MATRICES * (size_t)q->rows.first[q->n] * entry + REST,
+                               1);
+    saltus_free(room);
+    return room != NULL;
+}
+
 /* Make CVODE's own things; false: memory ran out. */
 static bool open_stretch(cvode *c, double size)
 {
     const int32_t n = c->o->n;
-    if (SUNContext_Create(NULL, &c->context) != 0) {
+    if (!has_room(c->pattern) || SUNContext_Create(NULL, &c->context) != 0) {
         c->context = NULL;
         return false;
     }
