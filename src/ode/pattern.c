@@ -215,7 +215,7 @@ static saltus_status find_rows(builder *b, saltus_error *err)
         for (int64_t i = p->flows.first[j]; i < p->flows.first[j + 1]; ++i) {
             add_changes(b, &rows, p->flows.item[i]);
         }
-        SALTUS_NEED(!b->failed);
+        SALTUS_NEED(!b->failed && rows.item);
         qsort(rows.item + first, rows.n - first, sizeof *rows.item, by_number);
         end_list(b, &rows);
     }
