@@ -248,7 +248,7 @@ typedef struct long_run {
  * point's end nothing is under way. */
 static int stop_until_whole(const long_run *run)
 {
-    enum { MOST_STOPS = 16 };
+    enum { MOST_STOPS = 8 };
     static const int signals[] = {SIGTERM, SIGKILL, SIGINT, SIGUSR1};
     int n_kept = 0;
     for (int n = 0;; ++n) {
