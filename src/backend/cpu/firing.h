@@ -25,7 +25,7 @@ static void prepare_firing(lane_group *c, saltus_f64 *given, saltus_f64 *counts)
     }
     c->lanes.given_of = c->moving_of;
     c->lanes.given = given;
-    c->counts = counts;
+    c->lanes.counts = counts;
 }
 
 /* The propensities that move, at `end`, where the state is in memory.e: one below 0 counts 0.
@@ -33,13 +33,9 @@ static void prepare_firing(lane_group *c, saltus_f64 *given, saltus_f64 *counts)
 static saltus_mask move_to(lane_group *c, saltus_f64 end)
 {
     const saltus_tables *n = c->slopes.n;
-    saltus_f64 *v = c->slopes.v;
+    const saltus_f64 *v = c->slopes.v;
     saltus_mask odd = SALTUS_AS_I64(end) & 0;
-    for (int i = 0; i < n->n_rates; ++i) {
-        v[n->rate_rows[i]] = c->memory.e[i];
-    }
-    v[n->row_time] = end;
-    saltus_program_run(n->code, n->motion, v);
+    run_motion(&c->slopes, end, c->memory.e);
     for (int i = 0; i < n->n_moving_laws; ++i) {
         saltus_mask bad = odd & 0;
         const saltus_f64 zero = saltus_splat(0.0);
@@ -79,9 +75,9 @@ static saltus_mask fire_lanes(lane_group *c, saltus_mask lanes, saltus_f64 end)
 {
     const saltus_tables *n = c->slopes.n;
     saltus_lanes *b = &c->lanes;
-    saltus_f64 *v = c->slopes.v;
+    const saltus_f64 *v = c->slopes.v;
     saltus_mask missed, odd = move_to(c, end);
-    memcpy(c->counts, v, sizeof *v * (size_t)n->n_species);
+    saltus_lanes_note(n, b);
     for (int s = 0; s < n->n_species; ++s) {
         odd |= SALTUS_LT(saltus_splat(saltus_lanes_largest), v[s]);
     }
@@ -89,14 +85,8 @@ static saltus_mask fire_lanes(lane_group *c, saltus_mask lanes, saltus_f64 end)
     saltus_lanes_place(b, 0, total);
     odd |= ~(SALTUS_LT(saltus_splat(0.0), total) & SALTUS_LT(total, saltus_splat(SALTUS_INFINITY)));
     odd |= saltus_lanes_fire(n, b, lanes & ~odd, &missed);
-    for (int i = 0; i < n->n_unsafe; ++i) {
-        odd |= SALTUS_LT(v[n->unsafe[i]], saltus_splat(0.0));
-    }
-    if (SALTUS_RARE(saltus_any(odd & lanes))) {
-        for (int s = 0; s < n->n_species; ++s) {
-            v[s] = saltus_select(odd, c->counts[s], v[s]);
-        }
-    }
+    odd |= saltus_lanes_lack(n, b);
+    saltus_lanes_undo(n, b, odd & lanes);
     return lanes & ~odd;
 }
 
@@ -123,6 +113,48 @@ static saltus_status pass_reactions(lane_group *c, saltus_mask fired, saltus_f64
         set_lane(&c->lanes.word[0], l, w->ode.word);
     }
     return sum_still(c, fired, err);
+}
+
+/* Take the steps that end with a reaction and nothing else, and return their lanes: as
+ * saltus_ode_find and saltus_ode_land do it. */
+static uint64_t react_steps(lane_group *c, saltus_mask taken, saltus_f64 step,
+                            saltus_status *status, saltus_error *err)
+{
+    const saltus_ode_memory *m = &c->memory;
+    const int n = m->n;
+    saltus_f64 slope;
+    saltus_mask lanes = taken & SALTUS_LE(c->target, m->z[n - 1]);
+    if (!saltus_any(lanes)) {
+        return 0;
+    }
+    saltus_ode_polynomial p = saltus_ode_polynomial_of(m, n - 1, c->size);
+    const saltus_f64 theta = saltus_ode_reach(&p, c->target, lanes);
+    const saltus_f64 end = c->t + theta * c->size;
+    lanes &= SALTUS_LT(end, c->special) & ~SALTUS_LT(c->sample, end);
+    for (int i = 0; i < n; ++i) { /* errors are known, and their place is free */
+        p = saltus_ode_polynomial_of(m, i, c->size);
+        m->e[i] = saltus_ode_polynomial_at(&p, theta, &slope);
+    }
+    saltus_mask fired = lanes & 0;
+    if (c->fires) {
+        fired = fire_lanes(c, lanes, end);
+        *status = pass_reactions(c, fired, end, step, err);
+    }
+    for (uint64_t bits = saltus_bits(lanes & ~fired); bits && *status == SALTUS_OK;) {
+        const int l = next_lane(&bits);
+        saltus_scalar_engine *w = c->scalars[l];
+        catch_up(c, l);
+        w->trajectory.carried.step = lane_of(&step, l);
+        for (int i = 0; i < n; ++i) {
+            w->ode.w[i] = lane_of(&m->e[i], l);
+        }
+        if (SALTUS_SET_NAME(saltus_scalar_react)(w, lane_of(&end, l))) {
+            rows_to_lane(c, l);
+        } else {
+            *status = end_lane(c, l, err);
+        }
+    }
+    return saltus_bits(lanes);
 }
 
 #endif

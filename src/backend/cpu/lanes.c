@@ -21,8 +21,6 @@ typedef struct lane_group {
     const saltus_task *task;
     const saltus_source *source;
     saltus_lanes lanes;
-    saltus_f64 *counts; /* [species] before a reaction that may lack what it takes, and does nothing
-                           then; NULL: there is none, or that is a failure */
     saltus_job jobs[SALTUS_LANES];
     saltus_scalar_engine *scalars[SALTUS_LANES];
     uint64_t void_events[SALTUS_LANES]; /* event numbers whose wait was void */
@@ -298,29 +296,17 @@ static saltus_status check_counts(lane_group *c, const int32_t *species, int n, 
     return status;
 }
 
-static void note_counts(lane_group *c)
-{
-    if (c->counts) {
-        memcpy(c->counts, c->lanes.v, sizeof *c->counts * (size_t)c->task->tables->n_species);
-    }
-}
-
-/* Undo the reactions of those lanes in which they lacked what they took, and return these. */
+/* Where reactions that lack what they take do nothing: undo those in some lanes that did, and
+ * return these. */
 static saltus_mask undo_idle(lane_group *c, saltus_mask lanes)
 {
     const saltus_tables *n = c->task->tables;
-    saltus_f64 *v = c->lanes.v;
-    saltus_mask lacks = lanes & 0;
-    for (int i = 0; i < n->n_unsafe && c->counts; ++i) {
-        lacks |= SALTUS_LT(v[n->unsafe[i]], saltus_splat(0.0));
+    if (!c->lanes.counts) {
+        return lanes & 0;
     }
-    lacks &= lanes;
-    if (saltus_any(lacks)) {
-        for (int s = 0; s < n->n_species; ++s) {
-            v[s] = saltus_select(lacks, c->counts[s], v[s]);
-        }
-    }
-    return lacks;
+    const saltus_mask lack = lanes & saltus_lanes_lack(n, &c->lanes);
+    saltus_lanes_undo(n, &c->lanes, lack);
+    return lack;
 }
 
 /* One event in every busy lane. */
@@ -336,7 +322,7 @@ static saltus_status step_lanes(lane_group *c, int h, saltus_error *err)
     if (stopped) {
         SALTUS_TRY(stop_lanes(c, stopped, bad, h, err));
     }
-    note_counts(c);
+    saltus_lanes_note(n, b);
     const saltus_mask undecided = saltus_lanes_fire(n, b, SALTUS_LT(b->t_next, b->stop), &missed);
     const uint64_t bits = saltus_bits(undecided);
     if (SALTUS_RARE(bits)) {
@@ -456,7 +442,7 @@ saltus_status SALTUS_SET_NAME(saltus_lanes_work)(const saltus_task *task,
     c->lanes.v = aligned_alloc(_Alignof(saltus_f64), size);
     SALTUS_NEED(c->lanes.v);
     memset(c->lanes.v, 0, size);
-    c->counts = may_idle ? c->lanes.v + n_numbers : NULL;
+    c->lanes.counts = may_idle ? c->lanes.v + n_numbers : NULL;
     prepare_windows(c);
     c->lanes.v[n->row_one] = saltus_splat(1.0);
     for (int i = 0; i < n->n_constants; ++i) {

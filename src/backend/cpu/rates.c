@@ -24,17 +24,24 @@ typedef struct saltus_ode_context {
     saltus_f64 still, negative, from, until, before; /* as in saltus_ode */
 } saltus_ode_context;
 
-/* As saltus_ode_slope does it, in the same order. */
-SALTUS_FN void saltus_ode_slope_of(saltus_ode_context *c, saltus_f64 time, const saltus_f64 *y,
-                                   saltus_f64 *slope)
+/* Compute what moves, at times and states of the lanes. */
+SALTUS_FN void run_motion(saltus_ode_context *c, saltus_f64 time, const saltus_f64 *y)
 {
     const saltus_tables *n = c->n;
     for (int i = 0; i < n->n_rates; ++i) {
         c->v[n->rate_rows[i]] = y[i];
     }
-    const saltus_f64 late = saltus_select(SALTUS_LT(c->from, time), time, c->from);
-    c->v[n->row_time] = saltus_select(SALTUS_LT(late, c->until), late, c->before);
+    c->v[n->row_time] = time;
     saltus_program_run(n->code, n->motion, c->v);
+}
+
+/* As saltus_ode_slope does it, in the same order. */
+SALTUS_FN void saltus_ode_slope_of(saltus_ode_context *c, saltus_f64 time, const saltus_f64 *y,
+                                   saltus_f64 *slope)
+{
+    const saltus_tables *n = c->n;
+    const saltus_f64 late = saltus_select(SALTUS_LT(c->from, time), time, c->from);
+    run_motion(c, saltus_select(SALTUS_LT(late, c->until), late, c->before), y);
     for (int i = 0; i < n->n_rates; ++i) {
         slope[i] = c->v[n->motion_rows[i]];
     }
@@ -67,7 +74,6 @@ typedef struct lane_group {
     const saltus_source *source;
     saltus_f64 *numbers;                           /* of rows and memory */
     saltus_lanes lanes;                            /* what firing reactions computes */
-    saltus_f64 *counts;                            /* [species] before that */
     int32_t moving_of[SALTUS_LANES_MAX_REACTIONS]; /* [reaction] number of its moving law, or -1 */
     bool fires;                                    /* reactions can fire in lanes */
     saltus_f64 *y;
@@ -337,48 +343,6 @@ static uint64_t pass_steps(lane_group *c, saltus_mask taken, saltus_f64 step)
 }
 
 #include "backend/cpu/firing.h"
-
-/* Take the steps that end with a reaction and nothing else, and return their lanes: as
- * saltus_ode_find and saltus_ode_land do it. */
-static uint64_t react_steps(lane_group *c, saltus_mask taken, saltus_f64 step,
-                            saltus_status *status, saltus_error *err)
-{
-    const saltus_ode_memory *m = &c->memory;
-    const int n = m->n;
-    saltus_f64 slope;
-    saltus_mask lanes = taken & SALTUS_LE(c->target, m->z[n - 1]);
-    if (!saltus_any(lanes)) {
-        return 0;
-    }
-    saltus_ode_polynomial p = saltus_ode_polynomial_of(m, n - 1, c->size);
-    const saltus_f64 theta = saltus_ode_reach(&p, c->target, lanes);
-    const saltus_f64 end = c->t + theta * c->size;
-    lanes &= SALTUS_LT(end, c->special) & ~SALTUS_LT(c->sample, end);
-    for (int i = 0; i < n; ++i) { /* errors are known, and their place is free */
-        p = saltus_ode_polynomial_of(m, i, c->size);
-        m->e[i] = saltus_ode_polynomial_at(&p, theta, &slope);
-    }
-    saltus_mask fired = lanes & 0;
-    if (c->fires) {
-        fired = fire_lanes(c, lanes, end);
-        *status = pass_reactions(c, fired, end, step, err);
-    }
-    for (uint64_t bits = saltus_bits(lanes & ~fired); bits && *status == SALTUS_OK;) {
-        const int l = next_lane(&bits);
-        saltus_scalar_engine *w = c->scalars[l];
-        catch_up(c, l);
-        w->trajectory.carried.step = lane_of(&step, l);
-        for (int i = 0; i < n; ++i) {
-            w->ode.w[i] = lane_of(&m->e[i], l);
-        }
-        if (SALTUS_SET_NAME(saltus_scalar_react)(w, lane_of(&end, l))) {
-            rows_to_lane(c, l);
-        } else {
-            *status = end_lane(c, l, err);
-        }
-    }
-    return saltus_bits(lanes);
-}
 
 /* What was computed of a step goes to the lane's engine: all of it only if that looks into it. */
 static void step_to_engine(const lane_group *c, int l)

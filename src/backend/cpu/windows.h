@@ -199,7 +199,7 @@ static saltus_status step_windows(lane_group *c, int h, saltus_error *err)
     if (stopped) {
         SALTUS_TRY(stop_windows(c, stopped, bad, until, is_candidate, &lanes, err));
     }
-    note_counts(c);
+    saltus_lanes_note(n, b);
     const saltus_candidates k = saltus_thinned_lanes_fire(n, b, lanes & is_candidate);
     lanes &= ~(k.undecided | k.bad);
     saltus_thinned_lanes_pass(b, d, lanes, &k, lanes & ~is_candidate);

@@ -14,8 +14,8 @@
 
 enum { SALTUS_LANES_MAX_REACTIONS = SALTUS_FANOUT * SALTUS_FANOUT };
 
-/* Counts are exact up to here, and stay so where changes are smaller than these and somebody looks
- * every 2^17 events. */
+/* Counts are exact up to here, and stay so where changes are smaller than these and counts are
+ * checked every 2^17 events. */
 static const double saltus_lanes_largest = 0x1p52, saltus_lanes_most_change = 0x1p35;
 
 /** State of the lanes. Rows are v[row][lane] as in tables.h. */
@@ -32,6 +32,7 @@ typedef struct saltus_lanes {
      * time (thinned_lanes.h), and propensities that move (backend/cpu/rates.c). */
     const int32_t *given_of;   /* [reaction] which, or -1; NULL: there are none */
     saltus_f64 *given, *lower; /* lower bounds, of those that have one */
+    saltus_f64 *counts;        /* [species] of before an event that may be undone; NULL: none may */
     /* Unit waits of the two events of the block. */
     saltus_f64 wait[2];
     /* Words of the choices of the two events. */
@@ -153,6 +154,32 @@ SALTUS_FN saltus_mask saltus_lanes_propose(const saltus_tables *n, saltus_lanes 
     saltus_lanes_place(b, h, total);
     b->t_next = b->t + b->wait[h] / total;
     return bad | ~SALTUS_LT(total, saltus_splat(SALTUS_INFINITY));
+}
+
+/* Note the counts before an event. */
+SALTUS_FN void saltus_lanes_note(const saltus_tables *n, saltus_lanes *b)
+{
+    for (int s = 0; s < n->n_species && b->counts; ++s) {
+        b->counts[s] = b->v[s];
+    }
+}
+
+/* The lanes in which an event took more than there was. */
+SALTUS_FN saltus_mask saltus_lanes_lack(const saltus_tables *n, const saltus_lanes *b)
+{
+    saltus_mask lack = SALTUS_AS_I64(b->t) & 0;
+    for (int i = 0; i < n->n_unsafe; ++i) {
+        lack |= SALTUS_LT(b->v[n->unsafe[i]], saltus_splat(0.0));
+    }
+    return lack;
+}
+
+/* Undo the event in some lanes. */
+SALTUS_FN void saltus_lanes_undo(const saltus_tables *n, saltus_lanes *b, saltus_mask lanes)
+{
+    for (int s = 0; s < n->n_species && saltus_any(lanes); ++s) {
+        b->v[s] = saltus_select(lanes, b->counts[s], b->v[s]);
+    }
 }
 
 /* Choose among the running sums of reactions first to end - 1 in the lanes of `among`, and fire.
