@@ -25,12 +25,14 @@ enum {
  * Sizes
  */
 
-/* Trajectories of a block that is reduced: so many at most, those of a point in equal parts. */
+/* Trajectories of a block that is reduced: so many at most, those of a point, or all, in equal
+ * parts; of all equally many for each worker, so that all end together. */
 static int64_t even_size(const saltus_blocks *b, int64_t most)
 {
     const int64_t n = b->points ? b->points->n_each : b->options->n_trajectories;
-    const int64_t parts = (n + most - 1) / most;
-    return b->points ? (n + parts - 1) / parts : most;
+    const int64_t n_takers = b->points ? 1 : b->n_workers;
+    const int64_t rounds = (n + n_takers * most - 1) / (n_takers * most);
+    return (n + rounds * n_takers - 1) / (rounds * n_takers);
 }
 
 /* Blocks in the ring. Two of them at least: one is filled while the other is delivered. */
@@ -303,14 +305,20 @@ static saltus_job job_of(const saltus_blocks *b, saltus_filling *f, int64_t i)
     return job;
 }
 
-int saltus_blocks_hand_out(saltus_blocks *b, saltus_job *jobs, int max)
+saltus_piece saltus_blocks_reserve(saltus_blocks *b, int max)
 {
     saltus_filling *f = newest(b);
-    int n = 0;
-    while (n < max && b->next < f->first + f->n) {
-        jobs[n++] = job_of(b, f, b->next++ - f->first);
+    const int64_t n_left = f->first + f->n - b->next;
+    const saltus_piece piece = {f, b->next - f->first, n_left < max ? (int)n_left : max};
+    b->next += piece.n;
+    return piece;
+}
+
+void saltus_blocks_write_jobs(const saltus_blocks *b, const saltus_piece *piece, saltus_job *jobs)
+{
+    for (int i = 0; i < piece->n; ++i) {
+        jobs[i] = job_of(b, piece->block, piece->first + i);
     }
-    return n;
 }
 
 saltus_filling *saltus_blocks_oldest(const saltus_blocks *b)

@@ -54,6 +54,13 @@ typedef struct saltus_filling {
     saltus_reduced *reduced; /**< NULL when the samples themselves are wanted */
 } saltus_filling;
 
+/** Trajectories of a block that a worker has taken. */
+typedef struct saltus_piece {
+    saltus_filling *block;
+    int64_t first; /**< place in the block */
+    int n;         /**< 0: none */
+} saltus_piece;
+
 typedef struct saltus_blocks {
     const saltus_plan *plan;
     int64_t n_workers; /**< that take trajectories, of all ranks */
@@ -86,8 +93,10 @@ bool saltus_blocks_need_one(const saltus_blocks *b);
 bool saltus_blocks_are_full(const saltus_blocks *b);
 /** Open the next block, for a worker that takes up to max trajectories. SALTUS_E_NO_MEMORY. */
 SALTUS_MUST_CHECK saltus_status saltus_blocks_open(saltus_blocks *b, int max, saltus_error *err);
-/** Hand out trajectories of the block that was opened last, max at most; returns their number. */
-int saltus_blocks_hand_out(saltus_blocks *b, saltus_job *jobs, int max);
+/** The next trajectories of the block that was opened last, max at most. */
+saltus_piece saltus_blocks_reserve(saltus_blocks *b, int max);
+/** Write their jobs[piece->n]; needs no lock. */
+void saltus_blocks_write_jobs(const saltus_blocks *b, const saltus_piece *piece, saltus_job *jobs);
 /** The oldest block that is not delivered. */
 saltus_filling *saltus_blocks_oldest(const saltus_blocks *b);
 /** It was delivered. */

@@ -43,21 +43,18 @@ typedef struct run {
     saltus_keeping keeping;
 } run;
 
-/* With the lock held. */
-static int hand_out(run *r, saltus_job *jobs, int max, bool wait)
+/* The next trajectories of one block, max at most, or none; the block's jobs are written later,
+ * which for a GPU takes long. With the lock held. */
+static saltus_piece reserve(run *r, int max, bool wait)
 {
     saltus_blocks *b = &r->blocks;
-    int n = 0;
     if (r->is_here && SALTUS_FLAG(r->task.stop)) {
         saltus_workers_cancel(&r->workers);
     }
-    while (n < max && r->workers.status == SALTUS_OK && b->next < r->options->n_trajectories) {
+    while (r->workers.status == SALTUS_OK && b->next < r->options->n_trajectories) {
         saltus_error err = {0};
-        if (saltus_blocks_need_one(b) && n > 0 && b->reduction && !b->points) {
-            break;
-        }
         if (saltus_blocks_need_one(b) && saltus_blocks_are_full(b)) {
-            if (!wait || n > 0) {
+            if (!wait) {
                 break;
             }
             ++r->n_waiting;
@@ -65,11 +62,27 @@ static int hand_out(run *r, saltus_job *jobs, int max, bool wait)
             --r->n_waiting;
             continue;
         }
-        if (saltus_blocks_need_one(b) && saltus_blocks_open(b, max - n, &err) != SALTUS_OK) {
+        if (saltus_blocks_need_one(b) && saltus_blocks_open(b, max, &err) != SALTUS_OK) {
             saltus_workers_fail(&r->workers, err.code, &err);
             break;
         }
-        n += saltus_blocks_hand_out(b, jobs + n, max - n);
+        return saltus_blocks_reserve(b, max);
+    }
+    return (saltus_piece){0};
+}
+
+/* Of one block, where what is reduced is a block's, and else of as many as it takes. */
+static int hand_out(run *r, saltus_job *jobs, int max, bool wait)
+{
+    const bool is_one = r->blocks.reduction && !r->points;
+    saltus_piece piece = {.n = 1};
+    int n = 0;
+    while (n < max && piece.n > 0 && !(is_one && n > 0)) {
+        (void)pthread_mutex_lock(&r->workers.lock);
+        piece = reserve(r, max - n, wait && n == 0);
+        (void)pthread_mutex_unlock(&r->workers.lock);
+        saltus_blocks_write_jobs(&r->blocks, &piece, jobs + n);
+        n += piece.n;
     }
     return n;
 }
@@ -224,9 +237,7 @@ static int take(void *user, saltus_job *jobs, int max, bool wait)
     run *r = user;
     int n_left = 0;
     for (int n = 1; n > 0 && n_left == 0;) {
-        (void)pthread_mutex_lock(&r->workers.lock);
         n = hand_out(r, jobs, max, wait);
-        (void)pthread_mutex_unlock(&r->workers.lock);
         for (int i = 0; i < n && r->keeping.checkpoint; ++i) {
             saltus_error err = {0};
             saltus_job job = jobs[i];
