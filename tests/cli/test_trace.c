@@ -16,7 +16,7 @@
 /* Its lines: heads, events with a comma behind all but the last, the tail. */
 enum { MAX_TRACKS = 8 };
 typedef struct trace {
-    int kernels, reductions, copies, work, hand_overs, deliveries;
+    int kernels, reductions, copies, work, set_ups, takes, hand_overs, deliveries;
     int steps, times;    /* values of slabs */
     double planes, step; /* of them all; the last one's */
     double end;          /* of the last span, s */
@@ -31,6 +31,8 @@ static int *counter_of(trace *t, const char *name, int track)
                  {"reduce", SALTUS_TRACK_GPU, &t->reductions},
                  {"copy", SALTUS_TRACK_GPU, &t->copies},
                  {"work", SALTUS_TRACK_WORKER, &t->work},
+                 {"set up", SALTUS_TRACK_WORKER, &t->set_ups},
+                 {"take", SALTUS_TRACK_WORKER, &t->takes},
                  {"hand over", SALTUS_TRACK_WORKER, &t->hand_overs},
                  {"deliver", SALTUS_TRACK_WRITER, &t->deliveries}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) {
@@ -138,7 +140,7 @@ static void processors_are_traced(void **state)
     check_whole(&t, &o);
     assert_int_equal(t.work, 2);
     assert_true(t.deliveries > 1);
-    assert_int_equal(t.kernels + t.reductions + t.copies + t.hand_overs, 0);
+    assert_int_equal(t.kernels + t.reductions + t.copies + t.set_ups + t.takes + t.hand_overs, 0);
 }
 
 static void gpus_are_traced(void **state)
@@ -159,6 +161,7 @@ static void gpus_are_traced(void **state)
         check_whole(&t, &o);
         assert_int_equal(t.work, 3);
         assert_true(t.kernels >= t.copies && t.copies == t.hand_overs && t.copies >= 3);
+        assert_true(t.set_ups >= 1 && t.takes == t.hand_overs);
         assert_int_equal(t.reductions, i == 0 ? 0 : t.copies);
         assert_true(t.deliveries > 0);
     }

@@ -408,6 +408,13 @@ static saltus_status deliver(saltus_gpu_worker *c, const saltus_source *source, 
     return status;
 }
 
+/* What the host's thread has done since `start`. */
+static void record_work(const saltus_task *task, const char *what, double start)
+{
+    saltus_tracer_record(task->tracer, what, SALTUS_TRACK_WORKER, task->worker, start,
+                         saltus_tracer_now(task->tracer));
+}
+
 /* Trajectories that the GPU gave up run again here, with the same bits. Each either ends or gives
  * an error in words. */
 static saltus_status run_rest(saltus_gpu_worker *c, const saltus_source *source, int64_t n,
@@ -428,8 +435,7 @@ static saltus_status run_rest(saltus_gpu_worker *c, const saltus_source *source,
         const int64_t *samples = job->counts;
         job->counts = counts;
         saltus_job_reduce(c->task, job, samples);
-        saltus_tracer_record(c->task->tracer, "run again", SALTUS_TRACK_WORKER, c->task->worker,
-                             start, saltus_tracer_now(c->task->tracer));
+        record_work(c->task, "run again", start);
         SALTUS_TRY(source->done(source->user, job, 1, err));
     }
     if (SALTUS_FLAG(c->task->stop)) {
@@ -471,8 +477,7 @@ static saltus_status run_batch(saltus_gpu_worker *c, const saltus_source *source
     const double start = saltus_tracer_now(task->tracer);
     SALTUS_TRY(deliver(c, source, n, err));
     SALTUS_TRY(run_rest(c, source, n, err));
-    saltus_tracer_record(task->tracer, "hand over", SALTUS_TRACK_WORKER, task->worker, start,
-                         saltus_tracer_now(task->tracer));
+    record_work(task, "hand over", start);
     if (task->tables->n_settings > 0) {
         SALTUS_TRY(find_rounding(c, err));
     }
@@ -486,15 +491,19 @@ saltus_status saltus_cuda_work_threads(saltus_gpus *gpus, const saltus_gpu *gpu,
 {
     saltus_status status = SALTUS_OK;
     saltus_gpu_worker c = {.cu = gpus->cu, .task = task};
+    double start = saltus_tracer_now(task->tracer);
     saltus_gpus_begin_set_up(gpus);
     status = set_up(&c, gpus, gpu, err);
     saltus_gpus_end_set_up(gpus, status);
     SALTUS_TRY(status);
+    record_work(task, "set up", start);
     for (;;) {
+        start = saltus_tracer_now(task->tracer);
         const int64_t n = source->take(source->user, c.taken, (int)c.batch, true);
         if (n == 0) {
             break;
         }
+        record_work(task, "take", start);
         int64_t n_kept = saltus_resting_sort(task, c.taken, n);
         for (int64_t first = 0, some; first < n; first += some) {
             /* Where more go on than there are threads, all threads begin with one. */
