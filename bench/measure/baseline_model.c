@@ -39,7 +39,7 @@ saltus_status baseline_from_model(const saltus_model *model, baseline_network *o
                         "reaction '%s': the baseline has mass action of two molecules at most",
                         saltus_network_reaction(model->network, r));
         }
-        out->rate[r] = pair->rate;
+        out->rate[r] = t->rate[r];
         out->offset[r] = pair->offset;
         out->row[r + 1] = t->change_row[r + 1];
     }

@@ -136,9 +136,8 @@ saltus_status saltus_scalar_create(const saltus_task *task, const saltus_instruc
     }
     w->set = set;
     if (task->varies) {
-        w->pairs = saltus_calloc((size_t)t->n_reactions, sizeof *w->pairs);
         w->counts = saltus_calloc((size_t)t->n_species, sizeof *w->counts);
-        SALTUS_NEED(w->pairs && w->counts);
+        SALTUS_NEED(w->counts);
     }
     p->v[t->row_one] = 1.0;
     fill_constants(p);
@@ -165,7 +164,6 @@ void saltus_scalar_destroy(saltus_scalar_engine *scalar, const saltus_task *task
     saltus_free(p->pending_values);
     saltus_free(p->unfinished);
     saltus_free(scalar->direct.stream);
-    saltus_free(scalar->pairs);
     saltus_free(scalar->counts);
     SALTUS_TRAJECTORY_ARRAYS(FREE)
     SALTUS_LEAP_ARRAYS(FREE)
@@ -180,7 +178,7 @@ static void go_to_point(saltus_scalar_engine *scalar, const saltus_task *task, c
 {
     if (row && row != scalar->row) {
         scalar->row = row;
-        scalar->tables = saltus_point_apply(task->tables, row, scalar->pairs, scalar->counts);
+        scalar->tables = saltus_point_apply(task->tables, row, scalar->counts);
         scalar->trajectory.n = &scalar->tables;
         if (task->amounts) {
             scalar->trajectory.amounts = row + saltus_point_of(task->tables).counts;

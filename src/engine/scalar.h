@@ -32,8 +32,7 @@ typedef struct saltus_scalar_engine {
                                                     words of leaps were drawn */
     const uint32_t *jumps;
     const double *row;    /**< of the point that it is at; NULL: the task's own numbers */
-    saltus_tables tables; /**< those of the task with that row, which these two are made of */
-    saltus_pair *pairs;
+    saltus_tables tables; /**< those of the task with that row, which uses these */
     int64_t *counts;
     /* Where a solver integrates (ode/cvode.h): the state of the trajectory when its stretch began,
      * from which it can be gone on with, and its samples then. */

@@ -257,10 +257,9 @@ static saltus_status check_layout(const at_once *o, const segment *s, saltus_err
     saltus_setup setup = saltus_plan_setup(o->plan);
     saltus_layout layout;
     char why[200];
-    saltus_pair *pairs = saltus_calloc((size_t)like->n_reactions, sizeof *pairs);
     int64_t *counts = saltus_calloc((size_t)like->n_species, sizeof *counts);
-    SALTUS_NEED(pairs && counts);
-    const saltus_tables tables = saltus_point_apply(like, s->largest, pairs, counts);
+    SALTUS_NEED(counts);
+    const saltus_tables tables = saltus_point_apply(like, s->largest, counts);
     setup.tables = &tables;
     setup.layout = o->plan->wanted;
     SALTUS_TRY(o->plan->backend->ops->choose_layout(o->plan->backend, &setup, &layout, why, err));
@@ -268,7 +267,6 @@ static saltus_status check_layout(const at_once *o, const segment *s, saltus_err
         SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "layouts differ");
     }
 done:
-    saltus_free(pairs);
     saltus_free(counts);
     return status;
 }

@@ -34,7 +34,7 @@ typedef struct saltus_program {
 /** A law of one or two factors or none, without a branch: (rate * v[first]) * (v[second] - offset),
  * where row_one stands for a factor that is not there. first < 0: the law has another shape. */
 typedef struct saltus_pair {
-    double rate, offset;
+    double offset;
     int32_t first, second;
 } saltus_pair;
 

@@ -119,11 +119,10 @@ SALTUS_OUTLINE double saltus_wait_refined(uint64_t seed, uint64_t trajectory, ui
     return e; /* one in 2^160 */
 }
 
-/* The rate of a reaction whose law is a pair: in the pair, or, on a device, in the row of its
- * point. */
-SALTUS_FN double saltus_pair_rate(const saltus_trajectory *p, const saltus_pair *pair, int r)
+/* The rate of a reaction whose law is a product; on a device in the row of the point. */
+SALTUS_FN double saltus_product_rate(const saltus_trajectory *p, int r)
 {
-    return SALTUS_DEVICE ? p->point[r] : pair->rate;
+    return SALTUS_DEVICE ? p->point[r] : p->n->rate[r];
 }
 
 SALTUS_FN double saltus_propensity(saltus_trajectory *p, int r)
@@ -131,13 +130,13 @@ SALTUS_FN double saltus_propensity(saltus_trajectory *p, int r)
     const saltus_tables *n = p->n;
     const saltus_pair *pair = &n->pairs[r];
     if (pair->first >= 0) {
-        return saltus_pair_rate(p, pair, r) * p->v[SALTUS_AT(pair->first)] *
+        return saltus_product_rate(p, r) * p->v[SALTUS_AT(pair->first)] *
                (p->v[SALTUS_AT(pair->second)] - pair->offset);
     }
     if (n->law_program[r] >= 0) {
         return saltus_trajectory_value(p, n->laws[n->law_program[r]]);
     }
-    double a = SALTUS_DEVICE ? p->point[r] : n->rate[r];
+    double a = saltus_product_rate(p, r);
     for (int f = n->factor_row[r]; f < n->factor_row[r + 1]; ++f) {
         a *= p->v[SALTUS_AT(n->factor_species[f])] - n->factor_offset[f];
     }
@@ -296,15 +295,14 @@ SALTUS_FN void saltus_direct_follow_pairs(saltus_trajectory *p, saltus_direct *d
     const saltus_tables *n = p->n;
     const int32_t *dependent = n->dependent;
     const saltus_pair *pairs = n->pairs;
-    const double *v = p->v;
+    const double *v = p->v, *rate = SALTUS_DEVICE ? p->point : n->rate;
     double *values = d->values;
     const int other = n->dependent_other[list];
     for (int i = n->dependent_row[list]; i < other; i += 4) {
         for (int k = i; k < i + 4; ++k) {
             const saltus_pair *q = &pairs[dependent[k]];
-            values[SALTUS_AT(dependent[k])] = saltus_pair_rate(p, q, dependent[k]) *
-                                              v[SALTUS_AT(q->first)] *
-                                              (v[SALTUS_AT(q->second)] - q->offset);
+            values[SALTUS_AT(dependent[k])] =
+                rate[dependent[k]] * v[SALTUS_AT(q->first)] * (v[SALTUS_AT(q->second)] - q->offset);
         }
     }
 }

@@ -31,15 +31,10 @@ void saltus_point_read(const saltus_tables *t, const double *amounts, double *ro
     }
 }
 
-saltus_tables saltus_point_apply(const saltus_tables *like, const double *row, saltus_pair *pairs,
-                                 int64_t *counts)
+saltus_tables saltus_point_apply(const saltus_tables *like, const double *row, int64_t *counts)
 {
     const saltus_point p = saltus_point_of(like);
     saltus_tables t = *like;
-    for (int r = 0; r < t.n_reactions; ++r) {
-        pairs[r] = like->pairs[r];
-        pairs[r].rate = row[r];
-    }
     for (int s = 0; s < t.n_species; ++s) {
         counts[s] = (int64_t)row[p.counts + s];
     }
@@ -47,7 +42,6 @@ saltus_tables saltus_point_apply(const saltus_tables *like, const double *row, s
     t.constants = row + p.constants;
     t.initial_variables = row + p.variables;
     t.initial_counts = counts;
-    t.pairs = pairs;
     return t;
 }
 

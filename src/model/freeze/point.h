@@ -16,9 +16,8 @@ saltus_point saltus_point_of(const saltus_tables *tables);
 void saltus_point_read(const saltus_tables *tables, const double *amounts, double *row);
 
 /** Tables with the numbers of another row and all else as in `like`. They use the row, and the
- * memory that is given for pairs[reaction] and counts[species]. */
-saltus_tables saltus_point_apply(const saltus_tables *like, const double *row, saltus_pair *pairs,
-                                 int64_t *counts);
+ * memory that is given for counts[species]. */
+saltus_tables saltus_point_apply(const saltus_tables *like, const double *row, int64_t *counts);
 
 /** Whether two models differ in nothing but rows, so that one kernel serves both: species, laws,
  * programs and events are the same, and what tau-leaping knows of them if it is to be used. */

@@ -14,7 +14,7 @@ bool saltus_spoke_find(const saltus_tables *t, int r, saltus_spoke *out)
     if (q->first < 0 || q->first >= t->n_species) {
         return false; /* another law, or one without factors */
     }
-    *out = (saltus_spoke){q->rate, q->first, q->second, r, (int16_t)q->offset, 1};
+    *out = (saltus_spoke){t->rate[r], q->first, q->second, r, (int16_t)q->offset, 1};
     if (q->second == t->row_one) {
         out->partner = -1;
         return q->offset == 0.0;

@@ -111,7 +111,7 @@ static saltus_status fill_pairs(saltus_freezer *f, saltus_error *err)
         const int first = t->factor_row[r], n = t->factor_row[r + 1] - first;
         const bool is_pair =
             t->law_program[r] < 0 && n <= 2 && (n == 0 || t->factor_offset[first] == 0.0);
-        pairs[r] = (saltus_pair){.rate = t->rate[r], .first = -1, .second = -1};
+        pairs[r] = (saltus_pair){.first = -1, .second = -1};
         if (is_pair) {
             pairs[r].first = n > 0 ? t->factor_species[first] : t->row_one;
             pairs[r].second = n > 1 ? t->factor_species[first + 1] : t->row_one;
