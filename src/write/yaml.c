@@ -294,7 +294,7 @@ static saltus_status write_reaction(const writer *w, const saltus_reaction *r)
     write_key("  ", r->id, w->out);
     SALTUS_TRY(saltus_expr_is_constant_rate(w->model, r->law, &is_constant, w->err));
     /* In one text a rate is taken for what its names say. */
-    const bool in_one_text = r->mass_action == is_constant && !r->delay;
+    const bool in_one_text = r->mass_action == is_constant && !r->takes_long;
     (void)fputs(in_one_text ? " " : " {equation: ", w->out);
     SALTUS_TRY(piece_open(&p, w->err));
     print_equation(w->model, r, p.out);
@@ -306,9 +306,9 @@ static saltus_status write_reaction(const writer *w, const saltus_reaction *r)
         SALTUS_TRY(piece_write(w, &p));
         (void)fprintf(w->out, ", %s: ", r->mass_action ? "constant" : "law");
         SALTUS_TRY(write_expr(w, r->law));
-        if (r->delay) {
+        if (r->takes_long) {
             (void)fputs(", delay: ", w->out);
-            SALTUS_TRY(write_expr(w, r->delay));
+            SALTUS_TRY(write_expr(w, saltus_reaction_delay(w->model, r)));
             (void)fputs(r->consumes_late ? ", consume: end" : "", w->out);
         }
         (void)fputc('}', w->out);

@@ -59,10 +59,11 @@ static bool same_side(const saltus_model *ma, const saltus_participant *a, int n
 static bool same_reaction(const saltus_model *ma, const saltus_reaction *a, const saltus_model *mb,
                           const saltus_reaction *b)
 {
+    const saltus_expr *delay = saltus_reaction_delay(ma, a), *other = saltus_reaction_delay(mb, b);
     return same_text(a->id, b->id) && a->mass_action == b->mass_action &&
            a->reversible == b->reversible && same_expr(ma, a->law, mb, b->law) &&
-           a->consumes_late == b->consumes_late && !a->delay == !b->delay &&
-           (!a->delay || same_expr(ma, a->delay, mb, b->delay)) &&
+           a->consumes_late == b->consumes_late && !delay == !other &&
+           (!delay || same_expr(ma, delay, mb, other)) &&
            same_side(ma, a->reactants, a->n_reactants, mb, b->reactants, b->n_reactants) &&
            same_side(ma, a->products, a->n_products, mb, b->products, b->n_products);
 }

@@ -195,7 +195,8 @@ static void models_are_written_as_they_are(void **state)
     if (difference) {
         fail_msg("%s\n%s", difference, text);
     }
-    assert_true(a->reactions[0].delay->value == 180.0 && !a->reactions[0].consumes_late);
+    assert_true(saltus_reaction_delay(a, &a->reactions[0])->value == 180.0 &&
+                !a->reactions[0].consumes_late);
     assert_true(b->reactions[1].consumes_late);
     free(text);
     saltus_model_destroy(a);

@@ -12,7 +12,7 @@ static saltus_status refuse(const saltus_freezer *f, const saltus_reaction *r, c
 
 bool saltus_changes_at_once(const saltus_reaction *r, int64_t net)
 {
-    return !r->delay || (net < 0 && !r->consumes_late);
+    return !r->takes_long || (net < 0 && !r->consumes_late);
 }
 
 /* Behind the late changes so far, those of a step; `net` is zero on entry and on return. */
@@ -51,13 +51,13 @@ saltus_status saltus_fill_delays(saltus_freezer *f, saltus_error *err)
     SALTUS_NEED(net);
     for (size_t i = 0; i < f->n_steps; ++i) {
         const saltus_reaction *r = f->steps[i].reaction;
-        n_delayed += r->delay != NULL;
-        if (r->delay && f->model->idles) {
+        n_delayed += r->takes_long;
+        if (r->takes_long && f->model->idles) {
             /* what waits for its end would come of nothing */
             SALTUS_TRY(refuse(f, r, "whose reactions idle when they lack reactants", err));
         }
-        n_late += r->delay ? (size_t)(r->n_reactants + r->n_products) : 0;
-        if (r->delay && f->model->space) {
+        n_late += r->takes_long ? (size_t)(r->n_reactants + r->n_products) : 0;
+        if (r->takes_long && f->model->space) {
             SALTUS_TRY(refuse(f, r, "with a lattice", err));
         }
     }
@@ -70,15 +70,16 @@ saltus_status saltus_fill_delays(saltus_freezer *f, saltus_error *err)
     for (size_t i = 0; i < n_of; ++i) {
         const saltus_step *s = &f->steps[i];
         of[i] = -1;
-        if (s->reaction->delay) {
+        const saltus_expr *delay = saltus_reaction_delay(f->model, s->reaction);
+        if (delay) {
             saltus_delayed *d = &f->delayed[t->n_delayed];
             of[i] = t->n_delayed++;
             d->reaction = (int32_t)i;
-            d->reads_rules = saltus_reads_rule(f, s->reaction->delay);
+            d->reads_rules = saltus_reads_rule(f, delay);
             d->first_change = t->n_late;
             d->n_changes = push_late(f, s, net, species + t->n_late, amounts + t->n_late);
             t->n_late += d->n_changes;
-            SALTUS_TRY(saltus_compile_drawing(f, s->reaction->delay, &d->delay, &d->first_variate,
+            SALTUS_TRY(saltus_compile_drawing(f, delay, &d->delay, &d->first_variate,
                                               &d->n_variates, err));
         }
     }

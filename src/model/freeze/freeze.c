@@ -270,8 +270,8 @@ static saltus_status require_values(const saltus_freezer *f, saltus_error *err)
     for (size_t i = 0; i < m->n_reactions; ++i) {
         SALTUS_TRY(require(f, m->reactions[i].law, "reaction", m->reactions[i].id,
                            m->reactions[i].line, err));
-        SALTUS_TRY(require(f, m->reactions[i].delay, "reaction", m->reactions[i].id,
-                           m->reactions[i].line, err));
+        SALTUS_TRY(require(f, saltus_reaction_delay(m, &m->reactions[i]), "reaction",
+                           m->reactions[i].id, m->reactions[i].line, err));
     }
     for (size_t i = 0; i < m->n_variables; ++i) {
         SALTUS_TRY(require(f, m->variables[i].rule, "rule of", m->variables[i].id,

@@ -34,9 +34,9 @@ static void print_reaction(const saltus_model *m, const saltus_reaction *q, bool
         fputs(" @ ", out);
         saltus_expr_print(m, q->law, out);
     }
-    if (q->delay) {
+    if (q->takes_long) {
         fputs(q->consumes_late ? ", consumes and makes after " : ", makes after ", out);
-        saltus_expr_print(m, q->delay, out);
+        saltus_expr_print(m, saltus_reaction_delay(m, q), out);
     }
 }
 

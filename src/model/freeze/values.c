@@ -118,7 +118,7 @@ static bool is_read(const saltus_model *m, int i)
     }
     for (size_t r = 0; r < m->n_reactions; ++r) {
         const saltus_reaction *x = &m->reactions[r];
-        is |= names(x->law, i) || names(x->delay, i) ||
+        is |= names(x->law, i) || names(saltus_reaction_delay(m, x), i) ||
               (x->mass_action && saltus_side_count(x->reactants, x->n_reactants, i) > 0);
     }
     for (size_t e = 0; e < m->n_events; ++e) {

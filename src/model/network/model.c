@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 saltus_status saltus_model_create(const char *name, saltus_model **out, saltus_error *err)
@@ -43,6 +44,7 @@ void saltus_model_destroy(saltus_model *model)
     saltus_free(model->warnings);
     saltus_free(model->variables);
     saltus_free(model->reactions);
+    saltus_free(model->delays);
     saltus_free(model->events);
     saltus_index_free(&model->names);
     saltus_index_free(&model->reaction_names);
@@ -239,6 +241,37 @@ saltus_status saltus_model_append_reaction(saltus_model *model, const saltus_rea
     model->reactions[model->n_reactions++] = *reaction;
 done:
     return status;
+}
+
+saltus_status saltus_model_delay_last(saltus_model *model, const saltus_expr *time,
+                                      bool consumes_late, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_reaction *last = &model->reactions[model->n_reactions - 1];
+    saltus_delay *grown =
+        saltus_grow(model->delays, model->n_delays, &model->delays_capacity, sizeof *model->delays);
+    SALTUS_NEED(grown);
+    model->delays = grown;
+    model->delays[model->n_delays++] = (saltus_delay){model->n_reactions - 1, time};
+    last->takes_long = true;
+    last->consumes_late = consumes_late;
+done:
+    return status;
+}
+
+static int compare_delays(const void *a, const void *b)
+{
+    const size_t x = ((const saltus_delay *)a)->reaction, y = ((const saltus_delay *)b)->reaction;
+    return (x > y) - (x < y);
+}
+
+const saltus_expr *saltus_reaction_delay(const saltus_model *model, const saltus_reaction *r)
+{
+    const saltus_delay wanted = {.reaction = (size_t)(r - model->reactions)};
+    const saltus_delay *found = r->takes_long ? bsearch(&wanted, model->delays, model->n_delays,
+                                                        sizeof wanted, compare_delays)
+                                              : NULL;
+    return found ? found->time : NULL;
 }
 
 saltus_status saltus_model_push_event(saltus_model *model, const saltus_event *event,

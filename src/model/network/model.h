@@ -71,17 +71,22 @@ typedef struct saltus_participant {
 typedef struct saltus_reaction {
     const char *id; /**< unique; the first: saltus_index */
     const saltus_participant *reactants, *products;
-    const saltus_expr *law;   /**< propensity, 1/time; for mass action its constant */
-    const saltus_expr *delay; /**< from its beginning, when it consumes, to its end, when it makes;
-                                   NULL: none */
+    const saltus_expr *law; /**< propensity, 1/time; for mass action its constant */
     int n_reactants, n_products;
     int line;
-    bool mass_action;     /**< the propensity is law times the number of ways to choose the
-                               reactants: k A (A-1)/2 for 2 A. Boundary species count too */
-    bool reversible;      /**< the law may be a difference forward - backward, to be split */
-    bool consumes_late;   /**< at its end */
-    bool law_is_lattices; /**< there is no constant but those that the lattice gives per type */
+    bool mass_action; /**< the propensity is law times the number of ways to choose the reactants:
+                           k A (A-1)/2 for 2 A. Boundary species count too */
+    bool reversible;  /**< the law may be a difference forward - backward, to be split */
+    bool takes_long : 1;      /**< it has a saltus_reaction_delay */
+    bool consumes_late : 1;   /**< at its end */
+    bool law_is_lattices : 1; /**< there is no constant but those that the lattice gives per type */
 } saltus_reaction;
+
+/** From the beginning of a reaction, when it consumes, to its end, when it makes. */
+typedef struct saltus_delay {
+    size_t reaction;
+    const saltus_expr *time;
+} saltus_delay;
 
 typedef struct saltus_assignment {
     int variable; /**< species (in molecules), parameter or compartment */
@@ -120,6 +125,8 @@ struct saltus_model {
     size_t n_variables, variables_capacity;
     saltus_reaction *reactions;
     size_t n_reactions, reactions_capacity;
+    saltus_delay *delays; /**< in the order of reactions, which few have */
+    size_t n_delays, delays_capacity;
     saltus_event *events;
     size_t n_events, events_capacity;
     bool draws_stoichiometry;   /**< parts of molecules are drawn, whatever freezing is told */
@@ -174,6 +181,12 @@ SALTUS_MUST_CHECK saltus_status saltus_model_push_reaction(saltus_model *model,
 SALTUS_MUST_CHECK saltus_status saltus_model_append_reaction(saltus_model *model,
                                                              const saltus_reaction *reaction,
                                                              saltus_error *err);
+/** Let the reaction that was added last take a while. */
+SALTUS_MUST_CHECK saltus_status saltus_model_delay_last(saltus_model *model,
+                                                        const saltus_expr *time, bool consumes_late,
+                                                        saltus_error *err);
+/** How long a reaction of the model takes; NULL: it ends when it begins. */
+const saltus_expr *saltus_reaction_delay(const saltus_model *model, const saltus_reaction *r);
 SALTUS_MUST_CHECK saltus_status saltus_model_push_event(saltus_model *model,
                                                         const saltus_event *event,
                                                         saltus_error *err);

@@ -252,8 +252,6 @@ static saltus_status add_reaction(const saltus_yaml_reader *r, const draft *d)
                              "%s: what takes a while goes one way, with the arrow '->'", d->what);
         goto done;
     }
-    x.delay = d->delay;
-    x.consumes_late = d->consumes_late;
     SALTUS_TRY(parse_law(r, d, 0, &x));
     if (d->n_rates < 2 && !(d->n_rates == 0 && two_way)) {
         x.reversible = two_way || d->reversible;
@@ -264,6 +262,8 @@ static saltus_status add_reaction(const saltus_yaml_reader *r, const draft *d)
             goto done;
         }
         SALTUS_TRY(push(r, d, "", &x));
+        SALTUS_TRY(d->delay ? saltus_model_delay_last(r->model, d->delay, d->consumes_late, r->err)
+                            : SALTUS_OK);
         goto done;
     }
     if (!two_way || d->reversible) {
