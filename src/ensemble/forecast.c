@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <time.h>
 
 /* Of the time, the pilot's first part; shorter ones where that is too much. */
 static const double first_part = 0x1p-30, shortest_part = 0x1p-90;
@@ -247,40 +248,68 @@ static void forecast_by_pilot(const saltus_plan *plan, double t_end, double n_tr
     saltus_backend_close(cpu);
 }
 
-/* Seconds until a time, the least of some tries if the first ones take long: a busy machine may
- * make a moment of nothing last. Negative: it does not go so far. */
+/* Seconds of the processor until a time, the least of some tries if the first ones take long: a
+ * busy machine may make a moment of nothing last. Negative: it does not go so far. */
 static double time_until(const saltus_plan *plan, double until, double long_enough)
 {
     double least = HUGE_VAL;
     for (int tries = 0; tries < 3 && !(least < long_enough); ++tries) {
-        const double start = saltus_now();
+        const clock_t start = clock();
         pilot p = {0};
         if (!try_until(plan, until, &p)) {
             return -1.0;
         }
-        least = fmin(least, saltus_now() - start);
+        least = fmin(least, (double)(clock() - start) / CLOCKS_PER_SEC);
     }
     return least;
 }
 
-/* Seconds that a trajectory takes a core, from parts of one; 0: it does not go far. */
-static double try_parts(const saltus_plan *plan, double t_end)
+/* What parts of a trajectory took that were tried: the first, which sets up and hardly begins, and
+ * the last two. */
+typedef struct parts {
+    double first, before, last; /* s */
+    double length, ratio;       /* of the last one, and to the one before */
+    int n;
+} parts;
+
+/* What all of a trajectory takes. Steps become longer where the system comes to rest, so that it
+ * may be much less than in proportion: seconds go on to grow by the power of time by which they
+ * have grown between the last two parts, without what setting up takes, unless that is most of it.
+ */
+static double extrapolate(const parts *p, double t_end)
 {
-    const double long_enough = 0.02, most = 0.4, begun = saltus_now();
-    double part = first_part, length = 0.0, seconds = 0.0;
-    while (length < t_end && seconds < long_enough && saltus_now() - begun < most) {
+    const double start = p->last > 3.0 * p->first ? p->first : 0.0;
+    const double before = p->before - start, last = p->last - start;
+    const double power = p->n > 1 && before > 0.0 ? log(last / before) / log(p->ratio) : 1.0;
+    return start + last * pow(t_end / p->length, fmax(0.0, fmin(power, 1.0)));
+}
+
+/* Seconds that a trajectory takes a core, from parts of one; 0: it does not go far. */
+static double try_parts(const saltus_plan *plan, double t_end, double n_trajectories)
+{
+    const double long_enough = 0.02, most = 0.4, soon = 100.0, begun = saltus_now();
+    double part = first_part;
+    parts p = {0};
+    while (p.length < t_end && saltus_now() - begun < most) {
         const double until = part < 1.0 ? t_end * part : t_end;
         if (until > 0.0) {
             const double own = time_until(plan, until, long_enough);
             if (own < 0.0) {
                 break;
             }
-            length = until;
-            seconds = own;
+            p.first = p.n == 0 ? own : fmin(p.first, own);
+            p.before = p.last;
+            p.last = own;
+            p.ratio = until / fmax(p.length, 0x1p-1000);
+            p.length = until;
+            ++p.n;
+            if (own >= long_enough && own / until * t_end * n_trajectories < soon) {
+                break; /* even in proportion */
+            }
         }
         part *= 8.0;
     }
-    return length > 0.0 ? seconds / length * t_end : 0.0;
+    return p.n > 0 ? extrapolate(&p, t_end) : 0.0;
 }
 
 /* Steps of integration follow from the course of a trajectory alone: it is tried what they take. */
@@ -292,7 +321,7 @@ static void forecast_by_trying(const saltus_plan *plan, double t_end, double n_t
     saltus_plan *ahead = NULL;
     const bool is_here = plan->backend->ops->kind == SALTUS_ON_CPU;
     if (is_here || open_pilot(plan, method, &cpu, &ahead)) {
-        const double seconds = try_parts(is_here ? plan : ahead, t_end);
+        const double seconds = try_parts(is_here ? plan : ahead, t_end, n_trajectories);
         const double step = method->core_ns(&plan->model->network->tables, NULL, false);
         if (seconds > 0.0) {
             f->n = n_trajectories;
