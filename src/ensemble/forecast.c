@@ -312,7 +312,7 @@ static double try_parts(const saltus_plan *plan, double t_end, double n_trajecto
     return p.n > 0 ? extrapolate(&p, t_end) : 0.0;
 }
 
-/* Steps of integration follow from the course of a trajectory alone: it is tried what they take. */
+/* Steps of integration follow from the course of a trajectory alone: what they take is tried. */
 static void forecast_by_trying(const saltus_plan *plan, double t_end, double n_trajectories,
                                saltus_forecast *f)
 {
@@ -347,7 +347,7 @@ saltus_forecast saltus_run_forecast(const saltus_plan *plan, const saltus_run_op
     }
     if (saltus_plan_method_ops(plan)->count_steps) {
         forecast_known(plan, t_end, (double)run->n_trajectories, &f);
-    } else if (saltus_plan_method_ops(plan)->is_timed) {
+    } else if (saltus_plan_method_ops(plan)->is_timed || plan->model->network->tables.n_rates > 0) {
         forecast_by_trying(plan, t_end, (double)run->n_trajectories, &f);
     } else {
         forecast_by_pilot(plan, t_end, (double)run->n_trajectories, &f);
