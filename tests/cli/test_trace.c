@@ -167,6 +167,35 @@ static void gpus_are_traced(void **state)
     }
 }
 
+/* Of what a GPU reduces each worker takes equally many, however many fit into a block: else some
+ * are at work alone at the end. */
+static void workers_take_equal_parts(void **state)
+{
+    enum { N_SPECIES = 240, N_WORKERS = 3, N_RUNS = 30000 }; /* four blocks of 16 MiB at most */
+    char text[4000] = "species: {";
+    (void)state;
+    for (int i = 0; i < N_SPECIES; ++i) {
+        const size_t n = strlen(text);
+        (void)snprintf(text + n, sizeof text - n, "S%d: 1%s", i, i + 1 < N_SPECIES ? ", " : "}\n");
+    }
+    (void)snprintf(text + strlen(text), sizeof text - strlen(text),
+                   "reactions: {end: S0 -> 0 @ 1}\n");
+    write_file("wide.yaml", text);
+    const outcome devices = saltus("run wide.yaml --until 1 --device cuda --quiet");
+    if (devices.code != 0) {
+        print_message("SKIP: %s", devices.err);
+        skip();
+    }
+    const outcome o = saltus("run wide.yaml --until 1e-9 --points 2 --runs %d --device cuda "
+                             "--streams %d --record final --json -o t.h5 --trace t.json",
+                             N_RUNS, N_WORKERS);
+    const trace t = read_trace("t.json");
+    check_whole(&t, &o);
+    assert_int_equal(t.work, N_WORKERS);
+    assert_true(t.takes > N_WORKERS);
+    assert_int_equal(t.takes % N_WORKERS, 0);
+}
+
 static const char box_model[] = "species: {A: 300}\nlattice:\n  size: [8, 8, 12]\n"
                                 "  spacing: 1 um\n  step: 0.1 s\n  diffusion: {A: 1 um2/s}\n";
 
@@ -322,6 +351,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(processors_are_traced, enter_with_models, leave_directory),
         cmocka_unit_test_setup_teardown(gpus_are_traced, enter_with_models, leave_directory),
+        cmocka_unit_test_setup_teardown(workers_take_equal_parts, enter_with_models,
+                                        leave_directory),
         cmocka_unit_test_setup_teardown(slabs_are_traced, enter_with_models, leave_directory),
         cmocka_unit_test_setup_teardown(slabs_are_told_of, enter_with_models, leave_directory),
         cmocka_unit_test_setup_teardown(slabs_go_where_links_are_best, enter_with_models,
