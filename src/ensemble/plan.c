@@ -519,8 +519,9 @@ static void explain_stiff(const saltus_plan *plan, FILE *out)
         fprintf(out, "never");
         return;
     }
-    fprintf(out, plan->tolerance.stiff == SALTUS_STIFF_ALWAYS ? "always"
-                                                              : "from where a trajectory looks so");
+    fprintf(out, plan->tolerance.stiff == SALTUS_STIFF_ALWAYS
+                     ? "always"
+                     : "once a trajectory is found to be stiff");
     if (saltus_plan_may_solve(plan)) {
         fprintf(out, ", by CVODE (%s) with a sparse Jacobian", saltus_cvode_name());
     } else if (n <= SALTUS_MOST_STIFF) {

@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 #include "kernel/base/program.h"
+#include "model/network/expr.h"
 
 #include <math.h>
 
@@ -94,17 +95,6 @@ static int formulas(int op, double a, double b, double y, double d[3])
     case SALTUS_OP_SELECT:
         d[1] = a != 0.0 ? 1.0 : 0.0, d[2] = 1.0 - d[1];
         return BY_NONE;
-    case SALTUS_OP_LT:
-    case SALTUS_OP_LE:
-    case SALTUS_OP_GT:
-    case SALTUS_OP_GE:
-    case SALTUS_OP_EQ:
-    case SALTUS_OP_NE:
-    case SALTUS_OP_AND:
-    case SALTUS_OP_OR:
-    case SALTUS_OP_NOT:
-    case SALTUS_OP_XOR:
-    case SALTUS_OP_IMPLIES:
     case SALTUS_OP_FLOOR:
     case SALTUS_OP_CEIL:
     case SALTUS_OP_ROUND:
@@ -113,8 +103,8 @@ static int formulas(int op, double a, double b, double y, double d[3])
     case SALTUS_OP_ROOT:
     case SALTUS_OP_REM:
         return BY_BOTH;
-    default: /* functions of one number, and tables */
-        return BY_FIRST;
+    default: /* logic; functions of one number, and tables */
+        return saltus_op_is_logic((saltus_op)op) ? BY_NONE : BY_FIRST;
     }
 }
 

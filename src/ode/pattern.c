@@ -2,7 +2,7 @@
 #include "ode/pattern.h"
 
 #include "core/memory.h"
-#include "kernel/base/ops.h"
+#include "model/network/network.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,35 +24,6 @@ typedef struct builder {
     readers rules, flows; /* [rule], [flow]: components */
     bool failed;
 } builder;
-
-/* Operands of an operation that follow a value. The table of one is numbers. */
-static int arity_of(int op)
-{
-    static const int arities[] = {
-#define ARITY(name, text, arity) [SALTUS_OP_##name] = (arity),
-        SALTUS_OP_LIST(ARITY)
-#undef ARITY
-    };
-    const bool copies =
-        op == SALTUS_OP_CONST || op == SALTUS_OP_VARIABLE || op == SALTUS_OP_PIECEWISE;
-    return op == SALTUS_OP_SELECT ? 3 : op > SALTUS_OP_SELECT || copies ? 1 : arities[op];
-}
-
-/* Call for each row that a program reads and that is none of its own. */
-static void visit(builder *b, saltus_program program, void (*found)(builder *b, int row))
-{
-    const saltus_tables *t = b->t;
-    if (program.n == 0) {
-        found(b, program.result);
-    }
-    for (int k = program.first; k < program.first + program.n; ++k) {
-        const saltus_instruction *i = &t->code[k];
-        const int operands[] = {i->a, i->b, i->c}, n = arity_of(i->op);
-        for (int a = 0; a < n; ++a) {
-            found(b, operands[a]);
-        }
-    }
-}
 
 static int rule_of(const builder *b, int row)
 {
@@ -80,8 +51,9 @@ static void end_list(builder *b, readers *to)
     ++b->list;
 }
 
-static void mark(builder *b, int row)
+static void mark(void *user, int row)
 {
+    builder *b = user;
     if (rule_of(b, row) >= 0) {
         b->is_read[rule_of(b, row)] = 1;
     }
@@ -99,13 +71,15 @@ static void read_into(builder *b, readers *to, int row)
     }
 }
 
-static void read_into_rule(builder *b, int row)
+static void read_into_rule(void *user, int row)
 {
+    builder *b = user;
     read_into(b, &b->rules, row);
 }
 
-static void read_into_flow(builder *b, int row)
+static void read_into_flow(void *user, int row)
 {
+    builder *b = user;
     read_into(b, &b->flows, row);
 }
 
@@ -125,18 +99,18 @@ static void read_rules(builder *b)
     for (int f = 0; f < b->p->n_flows; ++f) {
         const saltus_program *program = program_of(t, f);
         if (program) {
-            visit(b, *program, mark);
+            saltus_program_reads(t, *program, mark, b);
         }
     }
     for (int r = t->n_rules - 1; r >= 0; --r) {
         if (b->is_read[r]) {
-            visit(b, t->rules[r], mark);
+            saltus_program_reads(t, t->rules[r], mark, b);
         }
     }
     for (int r = 0; r < t->n_rules; ++r) {
         if (b->is_read[r]) {
             b->p->rules_read[b->p->n_rules_read++] = r;
-            visit(b, t->rules[r], read_into_rule);
+            saltus_program_reads(t, t->rules[r], read_into_rule, b);
         }
         end_list(b, &b->rules);
     }
@@ -148,7 +122,7 @@ static void read_flows(builder *b)
     for (int f = 0; f < b->p->n_flows; ++f) {
         const saltus_program *program = program_of(t, f);
         if (program) {
-            visit(b, *program, read_into_flow);
+            saltus_program_reads(t, *program, read_into_flow, b);
         } else {
             for (int k = t->factor_row[f]; k < t->factor_row[f + 1]; ++k) {
                 read_into_flow(b, t->factor_species[k]);

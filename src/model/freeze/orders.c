@@ -51,24 +51,12 @@ static double elasticity(const saltus_tables *t, const saltus_instruction *i, co
         return e[i->a];
     case SALTUS_OP_SQRT: /* as the power 1/2, which becomes one */
         return 0.5 * e[i->a];
-    case SALTUS_OP_LT:
-    case SALTUS_OP_LE:
-    case SALTUS_OP_GT:
-    case SALTUS_OP_GE:
-    case SALTUS_OP_EQ:
-    case SALTUS_OP_NE:
-    case SALTUS_OP_AND:
-    case SALTUS_OP_OR:
-    case SALTUS_OP_NOT:
-    case SALTUS_OP_XOR:
-    case SALTUS_OP_IMPLIES:
-        return 0.0;
     case SALTUS_OP_ROOT:
     case SALTUS_OP_QUOTIENT:
     case SALTUS_OP_REM:
         return unknown * (e[i->a] + e[i->b]);
     default:
-        return unknown * e[i->a];
+        return saltus_op_is_logic((saltus_op)i->op) ? 0.0 : unknown * e[i->a];
     }
 }
 

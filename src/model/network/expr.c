@@ -122,6 +122,11 @@ int saltus_op_arity(saltus_op op)
     return ops[op].arity;
 }
 
+bool saltus_op_is_logic(saltus_op op)
+{
+    return op >= SALTUS_OP_LT && op <= SALTUS_OP_IMPLIES;
+}
+
 bool saltus_op_draws(saltus_op op)
 {
     return op >= SALTUS_OP_FIRST_VARIATE;
