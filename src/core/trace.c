@@ -23,6 +23,12 @@ void saltus_tracer_record(saltus_tracer *tracer, const char *name, saltus_track 
     }
 }
 
+void saltus_tracer_end(saltus_tracer *tracer, const char *name, saltus_track track, int worker,
+                       double start)
+{
+    saltus_tracer_record(tracer, name, track, worker, start, saltus_tracer_now(tracer));
+}
+
 void saltus_tracer_count(saltus_tracer *tracer, const char *name, int slab, double value)
 {
     if (tracer) {

@@ -18,6 +18,9 @@ double saltus_tracer_now(const saltus_tracer *tracer);
 /** Tell of a span, from any thread; nothing without a tracer. */
 void saltus_tracer_record(saltus_tracer *tracer, const char *name, saltus_track track, int worker,
                           double start, double end);
+/** The same of what ends now. */
+void saltus_tracer_end(saltus_tracer *tracer, const char *name, saltus_track track, int worker,
+                       double start);
 /** Tell of a slab's value from now on. */
 void saltus_tracer_count(saltus_tracer *tracer, const char *name, int slab, double value);
 

@@ -122,8 +122,7 @@ static void deliver_ready(run *r)
         (void)pthread_mutex_unlock(&r->workers.lock);
         const double start = saltus_tracer_now(r->task.tracer);
         const saltus_status status = deliver(r, b, &err);
-        saltus_tracer_record(r->task.tracer, "deliver", SALTUS_TRACK_WRITER, 0, start,
-                             saltus_tracer_now(r->task.tracer));
+        saltus_tracer_end(r->task.tracer, "deliver", SALTUS_TRACK_WRITER, 0, start);
         (void)pthread_mutex_lock(&r->workers.lock);
         r->is_delivering = false;
         if (status != SALTUS_OK) {
@@ -288,8 +287,7 @@ static saltus_status work(void *user, int number, saltus_error *err)
                             : saltus_ranks_lend(&r->loan, 1 + beyond, &task, &r->source, err);
     saltus_keeping_end(&r->keeping, number);
     saltus_reached_store(task.reached, 0.0, 0);
-    saltus_tracer_record(task.tracer, "work", SALTUS_TRACK_WORKER, number, start,
-                         saltus_tracer_now(task.tracer));
+    saltus_tracer_end(task.tracer, "work", SALTUS_TRACK_WORKER, number, start);
     return status;
 }
 

@@ -411,8 +411,7 @@ static saltus_status deliver(saltus_gpu_worker *c, const saltus_source *source, 
 /* What the host's thread has done since `start`. */
 static void record_work(const saltus_task *task, const char *what, double start)
 {
-    saltus_tracer_record(task->tracer, what, SALTUS_TRACK_WORKER, task->worker, start,
-                         saltus_tracer_now(task->tracer));
+    saltus_tracer_end(task->tracer, what, SALTUS_TRACK_WORKER, task->worker, start);
 }
 
 /* Trajectories that the GPU gave up run again here, with the same bits. Each either ends or gives
