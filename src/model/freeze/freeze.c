@@ -4,6 +4,7 @@
 
 #include "core/stack.h"
 
+#include <math.h>
 #include <string.h>
 
 const char *saltus_place_in(const char *path, int line, char buffer[160])
@@ -352,7 +353,7 @@ static saltus_status fill_names_and_starts(saltus_freezer *f, saltus_error *err)
         const saltus_binding *b = &f->net->bindings[i];
         if (b->row >= 0 && b->row < t->n_species) {
             f->net->species_names[b->row] = f->model->variables[i].id;
-            counts[b->row] = b->value < 0x1p63 ? (int64_t)b->value : INT64_MAX; /* of no use then */
+            counts[b->row] = fabs(b->value) < 0x1p63 ? (int64_t)b->value : 0; /* of no use then */
             amounts[b->row] = f->amounts[i];
         } else if (b->role == SALTUS_ROLE_VARIABLE) {
             variables[b->row - t->row_variables] = b->value;
