@@ -68,7 +68,7 @@ wheel:
 check-long: test
 	@SALTUS_TEST_LONG=1 meson test -C $(BUILD) --no-rebuild --print-errorlogs -t 40 memory hdf5_damage hdf5_kill resume_devices resume_devices_fake python
 	@tools/packages slurm && { tools/slurm $(BUILD) || [ $$? -eq 77 ]; }
-	@FUZZ_SECONDS=$${FUZZ_SECONDS:-600} .ci/run packages asan fuzz
+	@FUZZ_SEED=0 FUZZ_SECONDS=$${FUZZ_SECONDS:-600} .ci/run packages asan fuzz
 	@[ ! -e .git ] || SNAPSHOT=1 tools/dist --check
 	@tools/packages cross && { tools/wheel --check || [ $$? -eq 77 ]; }
 
