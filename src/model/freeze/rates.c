@@ -51,16 +51,11 @@ typedef struct root_search {
     bool failed;
 } root_search;
 
-static bool is_comparison(saltus_op op)
-{
-    return op == SALTUS_OP_LT || op == SALTUS_OP_LE || op == SALTUS_OP_GT || op == SALTUS_OP_GE;
-}
-
 /* Returns true, which ends the search, when memory ran out. */
 static bool find_root(const saltus_expr *node, void *user)
 {
     root_search *s = user;
-    if (!is_comparison(node->op) ||
+    if (!saltus_op_is_order(node->op) ||
         (!saltus_moves(s->f, node) && !saltus_reads_counts(s->f, node))) {
         return false;
     }
@@ -76,7 +71,7 @@ static bool find_root(const saltus_expr *node, void *user)
 
 bool saltus_turns_unseen(const saltus_freezer *f, const saltus_expr *e)
 {
-    if (f->is_continuous || is_comparison(e->op) || !saltus_reads_time(f, e)) {
+    if (f->is_continuous || saltus_op_is_order(e->op) || !saltus_reads_time(f, e)) {
         return false;
     }
     bool unseen = e->n_args == 0;

@@ -43,12 +43,6 @@ static saltus_op mirrored(saltus_op op)
     }
 }
 
-static bool is_comparison(const saltus_expr *e)
-{
-    return e->op == SALTUS_OP_LT || e->op == SALTUS_OP_LE || e->op == SALTUS_OP_GT ||
-           e->op == SALTUS_OP_GE;
-}
-
 /* Solve `left op right` for the time, where left alone reads it: undo left's operations on right
  * until left is the time itself. Returns false when that cannot be done; *right is NULL when memory
  * ran out. */
@@ -235,7 +229,7 @@ saltus_status saltus_free_of_time(saltus_freezer *f, const saltus_expr *e, bool 
         *out = e;
         return SALTUS_OK;
     }
-    if (is_comparison(e)) {
+    if (saltus_op_is_order(e->op)) {
         SALTUS_TRY(make_flag(f, e, out, err));
         if (!*out && f->may_turn) {
             SALTUS_TRY(make_turning(f, e, out, err));
@@ -244,7 +238,7 @@ saltus_status saltus_free_of_time(saltus_freezer *f, const saltus_expr *e, bool 
             return SALTUS_OK;
         }
     }
-    if (must && (e->n_args == 0 || is_comparison(e))) {
+    if (must && (e->n_args == 0 || saltus_op_is_order(e->op))) {
         saltus_error_set(
             err, SALTUS_E_UNSUPPORTED,
             "%s depends on time other than through comparisons with the time such as 'time >= "

@@ -127,6 +127,11 @@ bool saltus_op_is_logic(saltus_op op)
     return op >= SALTUS_OP_LT && op <= SALTUS_OP_IMPLIES;
 }
 
+bool saltus_op_is_order(saltus_op op)
+{
+    return op >= SALTUS_OP_LT && op <= SALTUS_OP_GE;
+}
+
 bool saltus_op_draws(saltus_op op)
 {
     return op >= SALTUS_OP_FIRST_VARIATE;

@@ -49,6 +49,9 @@ int saltus_op_arity(saltus_op op);
 /** Whether an operation is a comparison or logic, which give 1 or 0. */
 bool saltus_op_is_logic(saltus_op op);
 
+/** Whether it is one of < <= > >=. */
+bool saltus_op_is_order(saltus_op op);
+
 /** Whether an operation draws a random number: a distribution, one of SALTUS_VARIATE_LIST. */
 bool saltus_op_draws(saltus_op op);
 /** HELD or LINEAR, whose arguments are the argument and then a table, as numbers in pairs. */

@@ -61,6 +61,9 @@ typedef struct saltus_network {
     saltus_arena arena;            /**< all of the above */
 } saltus_network;
 
+/** How many rows an operation of a program reads: of a table its argument alone. */
+int saltus_program_arity(int op);
+
 /** Call found for every row that a program reads, its result among them, for some more than once.
  */
 void saltus_program_reads(const saltus_tables *tables, saltus_program program,

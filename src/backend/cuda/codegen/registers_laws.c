@@ -6,6 +6,7 @@
 
 #include "kernel/base/ops.h"
 #include "model/freeze/point.h"
+#include "model/network/network.h"
 
 /* What an operation costs beside an addition, roughly: in instructions that the scheduler issues.
  */
@@ -62,17 +63,6 @@ static int leaf_of(const saltus_writer *w, int row, int *leaves, int *n)
     return i;
 }
 
-/* Operands that an operation has. */
-static int n_operands(int op)
-{
-    static const int n[] = {
-#define ARITY(name, text, arity) arity,
-        SALTUS_OP_LIST(ARITY)
-#undef ARITY
-            3};
-    return op <= SALTUS_OP_SELECT && op != SALTUS_OP_PIECEWISE ? n[op] : -1;
-}
-
 /* Rows that a law reads, in order of appearance; false: it cannot be one of many. */
 static bool find_leaves(const saltus_writer *w, int r, int *leaves, int *n, int *cost)
 {
@@ -80,15 +70,15 @@ static bool find_leaves(const saltus_writer *w, int r, int *leaves, int *n, int 
     *n = *cost = 0;
     for (int i = p.first; i < p.first + p.n; ++i) {
         const saltus_instruction *q = &w->t->code[i];
-        const int rows[3] = {q->a, q->b, q->c}, operands = n_operands(q->op);
+        const int rows[3] = {q->a, q->b, q->c};
+        if (q->op > SALTUS_OP_SELECT) { /* of a table */
+            return false;
+        }
         *cost += cost_of(q->op);
-        for (int k = 0; k < operands; ++k) {
+        for (int k = 0; k < saltus_program_arity(q->op); ++k) {
             if (!is_own(w->t, rows[k]) && leaf_of(w, rows[k], leaves, n) < 0) {
                 return false;
             }
-        }
-        if (operands < 0) {
-            return false;
         }
     }
     return p.n > 0 && is_own(w->t, p.result);
@@ -130,7 +120,7 @@ static bool join(const saltus_writer *w, saltus_shape *s, int r, const int *leav
     }
     for (int i = 0; i < p.n; ++i) {
         const saltus_instruction *a = &t->code[p.first + i], *b = &t->code[q.first + i];
-        const int n = n_operands(a->op);
+        const int n = saltus_program_arity(a->op);
         if (a->op != b->op || a->dst != b->dst ||
             (n > 0 && !same_operand(w, s, leaves, a->a, b->a, false)) ||
             (n > 1 && !same_operand(w, s, leaves, a->b, b->b, a->op == SALTUS_OP_POW)) ||
