@@ -34,6 +34,11 @@ struct saltus_plan {
     int *observable_variables; /**< of the model */
 };
 
+/** Decide what a new plan records: the named columns, `A` or `[A]`, separated by commas; NULL: all
+ * species, and rules that are to be seen. */
+SALTUS_MUST_CHECK saltus_status saltus_plan_choose_columns(saltus_plan *plan, const char *names,
+                                                           saltus_error *err);
+
 /** Whether what the plan records of its model can be had from another one in the same way: one that
  * is frozen with other values. */
 bool saltus_plan_suits(const saltus_plan *plan, const saltus_model *model);

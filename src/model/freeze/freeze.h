@@ -200,6 +200,15 @@ bool saltus_suggest_amounts(saltus_freezer *f, char *text, size_t room);
 bool saltus_suggest_mole(const saltus_freezer *f, int variable, double amount, char *text,
                          size_t room);
 
+/* events.c */
+/** Triggers of all events without time, before rows are placed because they may add flags. */
+SALTUS_MUST_CHECK saltus_status saltus_free_triggers(saltus_freezer *f,
+                                                     const saltus_expr **triggers,
+                                                     saltus_error *err);
+/** Compile them, and what events set. */
+SALTUS_MUST_CHECK saltus_status saltus_fill_events(saltus_freezer *f, const saltus_expr **triggers,
+                                                   saltus_error *err);
+
 /* time.c */
 /** Replace comparisons with time by flags. With `must`, anything else that reads the time fails,
  * with `hint` unless that is NULL. */

@@ -1,0 +1,79 @@
+/* Events: triggers, in which no time is left, and what is set. */
+#include "model/freeze/freeze.h"
+
+/* What still reads the time is followed as it goes on, but on a lattice, where that cannot be. */
+saltus_status saltus_free_triggers(saltus_freezer *f, const saltus_expr **triggers,
+                                   saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    char what[300], place[160];
+    for (size_t i = 0; i < f->model->n_events; ++i) {
+        const saltus_event *e = &f->model->events[i];
+        (void)snprintf(what, sizeof what, "%sevent '%.100s': its trigger",
+                       saltus_place(f->model, e->line, place), e->id);
+        const saltus_expr *trigger = saltus_compare_moments(f, e->trigger);
+        SALTUS_NEED(trigger);
+        f->may_turn = !f->is_continuous && !f->model->space;
+        SALTUS_TRY(saltus_free_of_time(
+            f, trigger, f->model->space || saltus_turns_unseen(f, trigger), what,
+            "a trigger can compare the time, or what follows from it, with a value by <, <=, > and "
+            ">=; on a lattice it can compare the time alone",
+            &triggers[i], err));
+        f->may_turn = false;
+    }
+    SALTUS_TRY(saltus_follow_triggers(f, triggers, err));
+done:
+    return status;
+}
+
+static saltus_status fill_settings(saltus_freezer *f, const saltus_event *e, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_tables *t = &f->net->tables;
+    for (int k = 0; k < e->n_assignments; ++k) {
+        const saltus_assignment *a = &e->assignments[k];
+        saltus_setting *s = &f->settings[t->n_settings];
+        SALTUS_TRY(
+            saltus_compile_drawing(f, a->value, &s->value, &s->first_variate, &s->n_variates, err));
+        s->row = f->net->bindings[a->variable].row;
+        f->net->setting_names[t->n_settings] = f->model->variables[a->variable].id;
+        f->net->setting_events[t->n_settings] = e->id;
+        ++t->n_settings;
+    }
+done:
+    return status;
+}
+
+saltus_status saltus_fill_events(saltus_freezer *f, const saltus_expr **triggers, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_tables *t = &f->net->tables;
+    for (size_t i = 0; i < f->model->n_events; ++i) {
+        const saltus_event *e = &f->model->events[i];
+        saltus_trigger *out = &f->triggers[i];
+        SALTUS_TRY(saltus_compile(f, triggers[i], &out->trigger, err));
+        if (e->delay) {
+            SALTUS_TRY(saltus_compile_drawing(f, e->delay, &out->delay, &out->first_variate,
+                                              &out->n_variates, err));
+        }
+        if (e->priority) {
+            SALTUS_TRY(saltus_compile(f, e->priority, &out->priority, err));
+        }
+        out->has_delay = e->delay != NULL;
+        out->has_priority = e->priority != NULL;
+        out->persistent = e->persistent;
+        out->initial_value = e->initial_value;
+        out->use_trigger_values = e->use_trigger_values;
+        out->first_assignment = t->n_settings;
+        out->n_assignments = e->n_assignments;
+        t->largest_event =
+            e->n_assignments > t->largest_event ? e->n_assignments : t->largest_event;
+        f->net->event_names[i] = e->id;
+        SALTUS_TRY(fill_settings(f, e, err));
+        t->watches_state |= saltus_reads_counts(f, triggers[i]);
+    }
+    t->n_triggers = (int32_t)f->model->n_events;
+    SALTUS_TRY(saltus_compile_clocks(f, err));
+done:
+    return status;
+}
