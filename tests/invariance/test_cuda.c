@@ -389,6 +389,54 @@ static void check_that_none_runs_again(saltus_model *m, const char *name, const 
     }
 }
 
+/* Models whose rates are written into the kernel: one that propensities follow; without reactions
+ * that do, and with the time; without any; one that is stiff; a propensity that errors take below
+ * 0, reactions that idle; the most components. Beside them two that keep the tables: one component
+ * more, and a rule. In %s comes what the last three differ in. */
+static const char *const rates_alone[] = {
+    "species: {on: 0, off: 1, X: 10}\nparameters: {m: 1, p: 1, q: 1}\n"
+    "rate rules: {m: on*10 - m, p: m - p, q: p - 0.5*q}\nreactions:\n"
+    "  act: {equation: off -> on, law: off*(1 + 0.1*q)}\n  deact: on -> off @ 1\n"
+    "  birth: {equation: 0 -> X, law: 5 + p}\n  death: X -> 0 @ 1\n",
+    "species: {A: 4, B: 0}\nparameters: {y: 2, z: 0.5}\n"
+    "rate rules: {y: \"piecewise(A, A > B, -y^2)\", z: exp(-time)*sin(y) - z}\nreactions:\n"
+    "  a: A -> B @ 1\n  b: B -> A @ 2\n  c: 2 A -> B @ 0.1\n",
+    "parameters: {x: 1, y: 0}\n"
+    "species: {A: 3}\n"
+    "rate rules: {x: y, y: 2*(1 - x^2)*y - x}\n",
+    "species: {A: 20}\nparameters: {x: 1, y: 0}\n"
+    "rate rules: {x: A/9 - 0.04*x - 1e4*x*y, y: 0.04*x - 3e7*y^2 - 1e4*y}\n"
+    "reactions:\n  a: {equation: A -> 0, law: A*x}\n  b: 0 -> A @ 3\n",
+    "species: {A: 6, B: 1}\nparameters: {y: 3, z: 1}\nlacking reactants: idle\n"
+    "rate rules: {y: -5*y, z: A - z}\nreactions:\n"
+    "  a: {equation: A + B -> 2 B, law: y*A/(A + B)}\n  b: {equation: 0 -> A, law: 2 + z/9}\n"
+    "  c: {equation: 2 B -> A, law: \"max(z, 0.1)*B/3\"}\n",
+    "species: {A: 5}\n"
+    "parameters: {a: 1, b: 2, c: 3, d: 4, e: 5, f: 6, g: 7, h: 8}\n%s"
+    "reactions:\n  in: {equation: 0 -> A, law: a + g}\n  out: A -> 0 @ 1\n"};
+
+/* They are integrated by a kernel that is made for them, or by that of all. */
+static void rates_alone_have_the_bits_of_the_cpu(void **state)
+{
+    static const char *const last[] = {
+        "rate rules: {a: b - a, b: c - b, c: d - c, d: e, e: f - e, f: g - f, g: A - g}\n",
+        "rate rules: {a: b - a, b: c, c: d, d: e - d, e: f - e, f: g, g: h - g, h: A - h}\n",
+        "rules: {h: A/2}\nrate rules: {a: h - a, g: a - g}\n"};
+    const size_t n = sizeof rates_alone / sizeof *rates_alone, n_last = sizeof last / sizeof *last;
+    (void)state;
+    need_gpu("cuda");
+    for (size_t i = 0; i < n + n_last - 1; ++i) {
+        char text[900], name[40];
+        (void)snprintf(text, sizeof text, rates_alone[i < n ? i : n - 1],
+                       i < n - 1 ? "" : last[i - (n - 1)]);
+        (void)snprintf(name, sizeof name, "rates alone %d", (int)i);
+        saltus_model *m = bits_parse(text);
+        check_bits(m, name, 0, 100);
+        check_that_none_runs_again(m, name, "direct", "global", 100);
+        saltus_model_destroy(m);
+    }
+}
+
 /* The mean field: amounts that are not whole, laws of all kinds, rate rules, events between which
  * triggers are looked for, kinks, stiff ones. */
 static const char *const mean_fields[] = {
@@ -959,6 +1007,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(events_have_tables),
         cmocka_unit_test(laws_that_are_alike_have_the_bits_of_the_cpu),
         cmocka_unit_test(rates_that_bend_have_the_bits_of_the_cpu),
+        cmocka_unit_test(rates_alone_have_the_bits_of_the_cpu),
         cmocka_unit_test(mean_fields_have_the_bits_of_the_cpu),
         cmocka_unit_test(large_mean_fields_are_the_cpus),
         cmocka_unit_test(leaps_have_the_bits_of_the_cpu),

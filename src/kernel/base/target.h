@@ -194,6 +194,18 @@ SALTUS_FN void saltus_block_copy(double *to, const double *from, int n)
 #define SALTUS_AT(i) (i)
 #endif
 
+/* The same of a component of what is integrated: a kernel that is made for SALTUS_ODE_SIZE of them
+ * has them in the thread. */
+#ifdef SALTUS_ODE_SIZE
+#define SALTUS_ODE_AT(i) (i)
+#define SALTUS_ODE_N(o) SALTUS_ODE_SIZE
+#define SALTUS_ODE_FN SALTUS_FN /* of a step, which is in line there */
+#else
+#define SALTUS_ODE_FN SALTUS_OUTLINE
+#define SALTUS_ODE_AT(i) SALTUS_AT(i)
+#define SALTUS_ODE_N(o) ((o)->n)
+#endif
+
 /* A flag that another thread may set meanwhile. On a GPU nobody does: launches are short. */
 #if SALTUS_DEVICE
 #define SALTUS_FLAG(p) ((void)(p), 0)

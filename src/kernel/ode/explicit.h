@@ -43,25 +43,27 @@ SALTUS_FN saltus_f64 saltus_ode_scale(const saltus_ode_memory *m, int i, saltus_
 SALTUS_FN saltus_f64 saltus_ode_norm(const saltus_ode_memory *m, const saltus_f64 *e)
 {
     saltus_f64 sum = saltus_splat(0.0);
-    for (int i = 0; i < m->n; ++i) {
-        const saltus_f64 z = m->z[SALTUS_AT(i)];
-        const saltus_f64 x = e[SALTUS_AT(i)] / saltus_ode_scale(m, i, m->y[SALTUS_AT(i)], z);
+    for (int i = 0; i < SALTUS_ODE_N(m); ++i) {
+        const saltus_f64 z = m->z[SALTUS_ODE_AT(i)];
+        const saltus_f64 x =
+            e[SALTUS_ODE_AT(i)] / saltus_ode_scale(m, i, m->y[SALTUS_ODE_AT(i)], z);
         sum += x * x + 0.0 * z; /* of infinity: not a number */
     }
-    return saltus_sqrt(sum / (double)(m->n > 0 ? m->n : 1));
+    return saltus_sqrt(sum / (double)(SALTUS_ODE_N(m) > 0 ? SALTUS_ODE_N(m) : 1));
 }
 
 /* How fast errors would grow in a step of size h that was taken, whose last two stages are both at
  * its end: whether it is at the border of stability. */
 SALTUS_FN saltus_mask saltus_ode_is_at_border(const saltus_ode_memory *m, saltus_f64 h)
 {
-    const saltus_f64 *const k5 = m->k + SALTUS_AT(5 * m->n), *const k6 = m->k + SALTUS_AT(6 * m->n);
+    const saltus_f64 *const k5 = m->k + SALTUS_ODE_AT(5 * SALTUS_ODE_N(m)),
+                            *const k6 = m->k + SALTUS_ODE_AT(6 * SALTUS_ODE_N(m));
     saltus_f64 slopes = saltus_splat(0.0), values = slopes;
-    for (int i = 0; i < m->n; ++i) {
-        const saltus_f64 z = m->z[SALTUS_AT(i)];
-        const saltus_f64 part = 1.0 / saltus_ode_scale(m, i, m->y[SALTUS_AT(i)], z);
-        const saltus_f64 a = (k6[SALTUS_AT(i)] - k5[SALTUS_AT(i)]) * part;
-        const saltus_f64 b = (z - m->w[SALTUS_AT(i)]) * part;
+    for (int i = 0; i < SALTUS_ODE_N(m); ++i) {
+        const saltus_f64 z = m->z[SALTUS_ODE_AT(i)];
+        const saltus_f64 part = 1.0 / saltus_ode_scale(m, i, m->y[SALTUS_ODE_AT(i)], z);
+        const saltus_f64 a = (k6[SALTUS_ODE_AT(i)] - k5[SALTUS_ODE_AT(i)]) * part;
+        const saltus_f64 b = (z - m->w[SALTUS_ODE_AT(i)]) * part;
         slopes += a * a;
         values += b * b;
     }
@@ -103,58 +105,59 @@ SALTUS_FN saltus_f64 saltus_ode_least(saltus_f64 t)
 
 /* Try a step of size h from time t: fills z, w, which is the state of the stage before the last,
  * k[1] to k[6], which is the slope at z, and the errors e. Returns the error, 1 being allowed. */
-SALTUS_OUTLINE saltus_f64 saltus_ode_explicit(saltus_ode_context *c, const saltus_ode_memory *m,
-                                              saltus_f64 t, saltus_f64 h)
+SALTUS_ODE_FN saltus_f64 saltus_ode_explicit(saltus_ode_context *c, const saltus_ode_memory *m,
+                                             saltus_f64 t, saltus_f64 h)
 {
-    const int n = m->n;
+    const int n = SALTUS_ODE_N(m);
     const saltus_f64 *const y = m->y;
     saltus_f64 *const w = m->w, *const z = m->z, *const e = m->e;
-    saltus_f64 *const k0 = m->k, *const k1 = m->k + SALTUS_AT(n),
-                      *const k2 = m->k + SALTUS_AT(2 * n);
-    saltus_f64 *const k3 = m->k + SALTUS_AT(3 * n), *const k4 = m->k + SALTUS_AT(4 * n);
-    saltus_f64 *const k5 = m->k + SALTUS_AT(5 * n), *const k6 = m->k + SALTUS_AT(6 * n);
+    saltus_f64 *const k0 = m->k, *const k1 = m->k + SALTUS_ODE_AT(n),
+                      *const k2 = m->k + SALTUS_ODE_AT(2 * n);
+    saltus_f64 *const k3 = m->k + SALTUS_ODE_AT(3 * n), *const k4 = m->k + SALTUS_ODE_AT(4 * n);
+    saltus_f64 *const k5 = m->k + SALTUS_ODE_AT(5 * n), *const k6 = m->k + SALTUS_ODE_AT(6 * n);
     for (int i = 0; i < n; ++i) {
-        w[SALTUS_AT(i)] = y[SALTUS_AT(i)] + h * (0.2 * k0[SALTUS_AT(i)]);
+        w[SALTUS_ODE_AT(i)] = y[SALTUS_ODE_AT(i)] + h * (0.2 * k0[SALTUS_ODE_AT(i)]);
     }
     saltus_ode_slope_of(c, t + 0.2 * h, w, k1);
     for (int i = 0; i < n; ++i) {
-        w[SALTUS_AT(i)] =
-            y[SALTUS_AT(i)] + h * (3.0 / 40.0 * k0[SALTUS_AT(i)] + 9.0 / 40.0 * k1[SALTUS_AT(i)]);
+        w[SALTUS_ODE_AT(i)] = y[SALTUS_ODE_AT(i)] + h * (3.0 / 40.0 * k0[SALTUS_ODE_AT(i)] +
+                                                         9.0 / 40.0 * k1[SALTUS_ODE_AT(i)]);
     }
     saltus_ode_slope_of(c, t + 0.3 * h, w, k2);
     for (int i = 0; i < n; ++i) {
-        w[SALTUS_AT(i)] =
-            y[SALTUS_AT(i)] + h * (44.0 / 45.0 * k0[SALTUS_AT(i)] - 56.0 / 15.0 * k1[SALTUS_AT(i)] +
-                                   32.0 / 9.0 * k2[SALTUS_AT(i)]);
+        w[SALTUS_ODE_AT(i)] = y[SALTUS_ODE_AT(i)] + h * (44.0 / 45.0 * k0[SALTUS_ODE_AT(i)] -
+                                                         56.0 / 15.0 * k1[SALTUS_ODE_AT(i)] +
+                                                         32.0 / 9.0 * k2[SALTUS_ODE_AT(i)]);
     }
     saltus_ode_slope_of(c, t + 0.8 * h, w, k3);
     for (int i = 0; i < n; ++i) {
-        w[SALTUS_AT(i)] =
-            y[SALTUS_AT(i)] +
-            h * (19372.0 / 6561.0 * k0[SALTUS_AT(i)] - 25360.0 / 2187.0 * k1[SALTUS_AT(i)] +
-                 64448.0 / 6561.0 * k2[SALTUS_AT(i)] - 212.0 / 729.0 * k3[SALTUS_AT(i)]);
+        w[SALTUS_ODE_AT(i)] =
+            y[SALTUS_ODE_AT(i)] +
+            h * (19372.0 / 6561.0 * k0[SALTUS_ODE_AT(i)] - 25360.0 / 2187.0 * k1[SALTUS_ODE_AT(i)] +
+                 64448.0 / 6561.0 * k2[SALTUS_ODE_AT(i)] - 212.0 / 729.0 * k3[SALTUS_ODE_AT(i)]);
     }
     saltus_ode_slope_of(c, t + 8.0 / 9.0 * h, w, k4);
     for (int i = 0; i < n; ++i) {
-        w[SALTUS_AT(i)] =
-            y[SALTUS_AT(i)] +
-            h * (9017.0 / 3168.0 * k0[SALTUS_AT(i)] - 355.0 / 33.0 * k1[SALTUS_AT(i)] +
-                 46732.0 / 5247.0 * k2[SALTUS_AT(i)] + 49.0 / 176.0 * k3[SALTUS_AT(i)] -
-                 5103.0 / 18656.0 * k4[SALTUS_AT(i)]);
+        w[SALTUS_ODE_AT(i)] =
+            y[SALTUS_ODE_AT(i)] +
+            h * (9017.0 / 3168.0 * k0[SALTUS_ODE_AT(i)] - 355.0 / 33.0 * k1[SALTUS_ODE_AT(i)] +
+                 46732.0 / 5247.0 * k2[SALTUS_ODE_AT(i)] + 49.0 / 176.0 * k3[SALTUS_ODE_AT(i)] -
+                 5103.0 / 18656.0 * k4[SALTUS_ODE_AT(i)]);
     }
     saltus_ode_slope_of(c, t + h, w, k5);
     for (int i = 0; i < n; ++i) {
-        z[SALTUS_AT(i)] = y[SALTUS_AT(i)] +
-                          h * (35.0 / 384.0 * k0[SALTUS_AT(i)] + 500.0 / 1113.0 * k2[SALTUS_AT(i)] +
-                               125.0 / 192.0 * k3[SALTUS_AT(i)] -
-                               2187.0 / 6784.0 * k4[SALTUS_AT(i)] + 11.0 / 84.0 * k5[SALTUS_AT(i)]);
+        z[SALTUS_ODE_AT(i)] =
+            y[SALTUS_ODE_AT(i)] +
+            h * (35.0 / 384.0 * k0[SALTUS_ODE_AT(i)] + 500.0 / 1113.0 * k2[SALTUS_ODE_AT(i)] +
+                 125.0 / 192.0 * k3[SALTUS_ODE_AT(i)] - 2187.0 / 6784.0 * k4[SALTUS_ODE_AT(i)] +
+                 11.0 / 84.0 * k5[SALTUS_ODE_AT(i)]);
     }
     saltus_ode_slope_of(c, t + h, z, k6);
     for (int i = 0; i < n; ++i) {
-        e[SALTUS_AT(i)] =
-            h * (71.0 / 57600.0 * k0[SALTUS_AT(i)] - 71.0 / 16695.0 * k2[SALTUS_AT(i)] +
-                 71.0 / 1920.0 * k3[SALTUS_AT(i)] - 17253.0 / 339200.0 * k4[SALTUS_AT(i)] +
-                 22.0 / 525.0 * k5[SALTUS_AT(i)] - 1.0 / 40.0 * k6[SALTUS_AT(i)]);
+        e[SALTUS_ODE_AT(i)] =
+            h * (71.0 / 57600.0 * k0[SALTUS_ODE_AT(i)] - 71.0 / 16695.0 * k2[SALTUS_ODE_AT(i)] +
+                 71.0 / 1920.0 * k3[SALTUS_ODE_AT(i)] - 17253.0 / 339200.0 * k4[SALTUS_ODE_AT(i)] +
+                 22.0 / 525.0 * k5[SALTUS_ODE_AT(i)] - 1.0 / 40.0 * k6[SALTUS_ODE_AT(i)]);
     }
     return saltus_ode_norm(m, e);
 }
@@ -169,21 +172,22 @@ typedef struct saltus_ode_polynomial {
 SALTUS_FN saltus_ode_polynomial saltus_ode_polynomial_of(const saltus_ode_memory *m, int i,
                                                          saltus_f64 h)
 {
-    const saltus_f64 *const k = m->k + SALTUS_AT(i);
-    const int n = m->n;
-    const saltus_f64 k0 = k[0], k6 = k[SALTUS_AT(6 * n)];
-    const saltus_f64 difference = m->z[SALTUS_AT(i)] - m->y[SALTUS_AT(i)];
+    const saltus_f64 *const k = m->k + SALTUS_ODE_AT(i);
+    const int n = SALTUS_ODE_N(m);
+    const saltus_f64 k0 = k[0], k6 = k[SALTUS_ODE_AT(6 * n)];
+    const saltus_f64 difference = m->z[SALTUS_ODE_AT(i)] - m->y[SALTUS_ODE_AT(i)];
     const saltus_f64 bend = h * k0 - difference;
     saltus_ode_polynomial p;
-    p.c[0] = m->y[SALTUS_AT(i)];
+    p.c[0] = m->y[SALTUS_ODE_AT(i)];
     p.c[1] = difference;
     p.c[2] = bend;
     p.c[3] = difference - h * k6 - bend;
-    p.c[4] = h * (-12715105075.0 / 11282082432.0 * k0 +
-                  87487479700.0 / 32700410799.0 * k[SALTUS_AT(2 * n)] -
-                  10690763975.0 / 1880347072.0 * k[SALTUS_AT(3 * n)] +
-                  701980252875.0 / 199316789632.0 * k[SALTUS_AT(4 * n)] -
-                  1453857185.0 / 822651844.0 * k[SALTUS_AT(5 * n)] + 69997945.0 / 29380423.0 * k6);
+    p.c[4] =
+        h * (-12715105075.0 / 11282082432.0 * k0 +
+             87487479700.0 / 32700410799.0 * k[SALTUS_ODE_AT(2 * n)] -
+             10690763975.0 / 1880347072.0 * k[SALTUS_ODE_AT(3 * n)] +
+             701980252875.0 / 199316789632.0 * k[SALTUS_ODE_AT(4 * n)] -
+             1453857185.0 / 822651844.0 * k[SALTUS_ODE_AT(5 * n)] + 69997945.0 / 29380423.0 * k6);
     return p;
 }
 

@@ -52,7 +52,7 @@ SALTUS_OUTLINE void saltus_ode_cut(saltus_trajectory *p, saltus_ode *o)
     double low = o->from, high = o->from;
     int is_other = 0;
     o->until = SALTUS_INFINITY;
-    if (p->n->n_kinks == 0) {
+    if (!SALTUS_PROGRAMS || p->n->n_kinks == 0) {
         return;
     }
     p->v[SALTUS_AT(p->n->row_time)] = o->from;

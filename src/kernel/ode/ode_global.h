@@ -1,4 +1,12 @@
-/** Rate rules, or method ode, with a thread per trajectory: run.h in ssa/tree_thread.h. */
+/**
+ * Rate rules, or method ode, with a thread per trajectory: run.h in ssa/tree_thread.h.
+ *
+ * Where components are few and nothing else is a program, a kernel is made for the model: the host
+ * defines SALTUS_ODE_SIZE, their number, SALTUS_N_MOVING, that of propensities that move,
+ * SALTUS_N_HELD, that of rows that these and rates read, SALTUS_PROGRAMS and SALTUS_EVENTS as 0,
+ * and, behind this file, saltus_motion and saltus_ode_hold (slope.h). A step's numbers then stand
+ * in the thread.
+ */
 #ifndef SALTUS_KERNEL_ODE_ODE_GLOBAL_H
 #define SALTUS_KERNEL_ODE_ODE_GLOBAL_H
 
@@ -23,7 +31,10 @@ SALTUS_FN uint64_t saltus_tree_go(const saltus_launch *a, saltus_tree_thread *w,
     o.may_be_stiff = o.n <= SALTUS_MOST_STIFF;
     o.worst = o.lowest = 0;
 #define SALTUS_PLACE(type, part, name, count) o.name = a->name + slot;
-    SALTUS_ODE_ARRAYS(SALTUS_PLACE)
+#ifndef SALTUS_ODE_SIZE
+    SALTUS_ODE_STEP_ARRAYS(SALTUS_PLACE)
+#endif
+    SALTUS_ODE_OTHER_ARRAYS(SALTUS_PLACE)
 #undef SALTUS_PLACE
     p->limit = before + left;
     (void)saltus_ode_run(p, &w->direct, &o, a->times, a->n_times, 0, counts, observables);

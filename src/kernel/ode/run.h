@@ -83,13 +83,13 @@ SALTUS_FN double saltus_ode_first_step(saltus_ode *o)
 {
     const saltus_ode_memory m = saltus_ode_memory_of(o);
     double values = 0.0, slopes = 0.0;
-    for (int i = 0; i < o->n; ++i) {
-        const double y = o->y[SALTUS_AT(i)], scale = saltus_ode_scale(&m, i, y, y);
+    for (int i = 0; i < SALTUS_ODE_N(o); ++i) {
+        const double y = o->y[SALTUS_ODE_AT(i)], scale = saltus_ode_scale(&m, i, y, y);
         const double a = y / scale, b = SALTUS_K(0, i) / scale;
         values += a * a;
         slopes += b * b;
     }
-    const double n = (double)(o->n > 0 ? o->n : 1);
+    const double n = (double)(SALTUS_ODE_N(o) > 0 ? SALTUS_ODE_N(o) : 1);
     values = saltus_sqrt(values / n);
     slopes = saltus_sqrt(slopes / n);
     return values < 1e-5 || !(slopes > 1e-5) ? 1e-6 : 0.01 * values / slopes;
@@ -106,6 +106,12 @@ SALTUS_FN double saltus_ode_try(saltus_trajectory *p, saltus_ode *o, double size
                                : saltus_ode_explicit(&c, &m, p->t, size);
 }
 
+/* The same, where few steps are. */
+SALTUS_OUTLINE double saltus_ode_try_again(saltus_trajectory *p, saltus_ode *o, double size)
+{
+    return saltus_ode_try(p, o, size);
+}
+
 SALTUS_FN void saltus_ode_dense(saltus_ode *o, double size, int is_stiff)
 {
     if (SALTUS_ODE_WAS_SOLVED(o)) {
@@ -113,9 +119,13 @@ SALTUS_FN void saltus_ode_dense(saltus_ode *o, double size, int is_stiff)
     }
     if (is_stiff) {
         saltus_ode_rosenbrock_dense(o);
-    } else {
-        saltus_ode_explicit_dense(o, size);
+        return;
     }
+#ifdef SALTUS_ODE_SIZE
+    (void)size; /* saltus_ode_component computes it */
+#else
+    saltus_ode_explicit_dense(o, size);
+#endif
 }
 
 /* What comes of a step that was tried. */
@@ -128,15 +138,15 @@ typedef enum saltus_ode_verdict {
 
 /* Of the step that was tried, the component with the largest error, or the first that is not
  * finite. */
-SALTUS_FN int saltus_ode_worst(const saltus_ode *o, int is_stiff)
+SALTUS_FN int saltus_ode_worst(saltus_ode *o, int is_stiff)
 {
     const saltus_ode_memory m = saltus_ode_memory_of(o);
     const double *e = is_stiff ? &SALTUS_K(6, 0) : m.e;
     double largest = -1.0;
     int worst = 0;
-    for (int i = 0; i < o->n; ++i) {
-        const double z = o->z[SALTUS_AT(i)];
-        const double x = e[SALTUS_AT(i)] / saltus_ode_scale(&m, i, o->y[SALTUS_AT(i)], z);
+    for (int i = 0; i < SALTUS_ODE_N(o); ++i) {
+        const double z = o->z[SALTUS_ODE_AT(i)];
+        const double x = e[SALTUS_ODE_AT(i)] / saltus_ode_scale(&m, i, o->y[SALTUS_ODE_AT(i)], z);
         const double square = x * x + 0.0 * z;
         if (!(square <= largest)) {
             worst = i;
@@ -167,7 +177,8 @@ SALTUS_FN saltus_ode_verdict saltus_ode_judge(saltus_trajectory *p, saltus_ode *
         /* what is not finite spreads in the method for stiff systems */
         o->worst = o->worst < 0 ? saltus_ode_worst(o, p->carried.is_stiff) : o->worst;
         if (p->carried.is_stiff || !o->may_be_stiff || o->wanted.stiff == SALTUS_STIFF_NEVER) {
-            (void)saltus_trajectory_fail(p, SALTUS_NO_STEP, o->worst, o->y[SALTUS_AT(o->worst)]);
+            (void)saltus_trajectory_fail(p, SALTUS_NO_STEP, o->worst,
+                                         o->y[SALTUS_ODE_AT(o->worst)]);
             return SALTUS_ODE_FAILED;
         }
         p->carried.is_stiff = 1;
@@ -185,23 +196,24 @@ SALTUS_FN saltus_ode_verdict saltus_ode_judge(saltus_trajectory *p, saltus_ode *
 }
 
 /* The share of the step at which the hazard reaches `target`, which it does. */
-SALTUS_OUTLINE double saltus_ode_find_event(const saltus_ode *o, double target)
+SALTUS_OUTLINE double saltus_ode_find_event(saltus_ode *o, double target)
 {
-    const saltus_ode_polynomial p = saltus_ode_component(o, o->n - 1);
+    const saltus_ode_polynomial p = saltus_ode_component(o, SALTUS_ODE_N(o) - 1);
     return saltus_ode_reach(&p, target, -1);
 }
 
-/* Choose a reaction by the propensities of the present time, and fire it. */
+/* Choose a reaction by the propensities of the present time, where components are in o->w, and fire
+ * it. */
 SALTUS_OUTLINE saltus_failure saltus_ode_fire(saltus_trajectory *p, saltus_direct *d, saltus_ode *o,
                                               double word)
 {
     const saltus_tables *n = p->n;
     const saltus_tree tree = {n->n_levels, n->level_first, d->sums};
     const uint64_t event = p->event++;
-    saltus_program_run(n->code, n->motion, p->v);
-    for (int i = 0; i < n->n_moving_laws; ++i) {
+    saltus_motion(p, o, p->t, o->w, &SALTUS_K(6, 0));
+    for (int i = 0; i < SALTUS_ODE_LAWS(p); ++i) {
         const int r = n->moving_laws[i];
-        const double a = p->v[SALTUS_AT(n->motion_rows[n->n_rates + i])];
+        const double a = saltus_ode_law(p, o, i);
         d->values[SALTUS_AT(r)] = a >= 0.0 ? a : 0.0;
         if (SALTUS_RARE(a != a) && !saltus_direct_idles(p, r)) {
             return saltus_trajectory_fail(p, SALTUS_BAD_PROPENSITY, r, a);
@@ -229,13 +241,13 @@ SALTUS_OUTLINE saltus_failure saltus_ode_fire(saltus_trajectory *p, saltus_direc
             return p->failure;
         }
     }
-    for (int i = 0; i < n->n_moving_laws; ++i) {
+    for (int i = 0; i < SALTUS_ODE_LAWS(p); ++i) {
         d->values[SALTUS_AT(n->moving_laws[i])] = 0.0;
     }
     for (int i = 0; i < n->n_moving_nodes; ++i) {
         saltus_tree_sum(n, d, n->moving_nodes[i]);
     }
-    if (n->watches_state && saltus_trajectory_triggers(p)) {
+    if (SALTUS_EVENTS && n->watches_state && saltus_trajectory_triggers(p)) {
         if (saltus_trajectory_settle(p) != SALTUS_FINE ||
             saltus_ode_rebuild(p, d, o) != SALTUS_FINE) {
             return p->failure;
@@ -266,8 +278,8 @@ SALTUS_OUTLINE int saltus_ode_samples(saltus_trajectory *p, saltus_ode *o, doubl
 /* What is not finite at the start of a step, or a propensity that has been below 0 for too long. */
 SALTUS_FN saltus_failure saltus_ode_examine(saltus_trajectory *p, saltus_ode *o)
 {
-    for (int i = 0; i < o->n; ++i) {
-        const double y = o->y[SALTUS_AT(i)], k = SALTUS_K(0, i);
+    for (int i = 0; i < SALTUS_ODE_N(o); ++i) {
+        const double y = o->y[SALTUS_ODE_AT(i)], k = SALTUS_K(0, i);
         if (SALTUS_RARE(!(0.0 * y == 0.0) || !(0.0 * k == 0.0))) {
             return saltus_trajectory_fail(p, SALTUS_NOT_FINITE, i, 0.0 * y == 0.0 ? k : y);
         }
@@ -293,6 +305,7 @@ SALTUS_FN void saltus_ode_begin(saltus_trajectory *p, const saltus_direct *d, sa
     SALTUS_ODE_SET_SOLVED(o, 0);
     saltus_ode_uncut(p, o);
     saltus_ode_take(p, o);
+    saltus_ode_hold(p, o);
 }
 
 /* Make ready for a step: the state is in o->y and its slope in k[0]. */
@@ -310,10 +323,10 @@ SALTUS_FN saltus_failure saltus_ode_aim(saltus_trajectory *p, saltus_direct *d, 
         o->target = saltus_ode_target(p, d, &o->word);
     }
     const double until_special = p->special - p->t;
-    const double room =
-        SALTUS_ODE_IS_MEAN(o)
-            ? until_special
-            : saltus_ode_room(until_special, o->target - p->carried.hazard, SALTUS_K(0, o->n - 1));
+    const double room = SALTUS_ODE_IS_MEAN(o)
+                            ? until_special
+                            : saltus_ode_room(until_special, o->target - p->carried.hazard,
+                                              SALTUS_K(0, SALTUS_ODE_N(o) - 1));
     o->size = p->carried.step < room ? p->carried.step : room > least ? room : least;
     o->is_cut = o->size < p->carried.step;
     o->is_rejected = 0;
@@ -324,15 +337,16 @@ SALTUS_FN saltus_failure saltus_ode_aim(saltus_trajectory *p, saltus_direct *d, 
 /* Whether triggers may turn between reactions. */
 SALTUS_FN int saltus_ode_watches(const saltus_trajectory *p, const saltus_ode *o)
 {
-    return p->n->n_moving_triggers > 0 ||
-           ((SALTUS_ODE_IS_MEAN(o) || SALTUS_ODE_SPLITS(o)) && p->n->watches_state);
+    return SALTUS_EVENTS &&
+           (p->n->n_moving_triggers > 0 ||
+            ((SALTUS_ODE_IS_MEAN(o) || SALTUS_ODE_SPLITS(o)) && p->n->watches_state));
 }
 
 /* Whether what happens in the step that was taken has to be looked for in its dense output. */
 SALTUS_FN int saltus_ode_needs_dense(const saltus_trajectory *p, const saltus_ode *o,
                                      const double *times)
 {
-    return (!SALTUS_ODE_IS_MEAN(o) && o->target <= o->z[SALTUS_AT(o->n - 1)]) ||
+    return (!SALTUS_ODE_IS_MEAN(o) && o->target <= o->z[SALTUS_ODE_AT(SALTUS_ODE_N(o) - 1)]) ||
            saltus_ode_watches(p, o) || times[p->sample] < p->t + o->size || SALTUS_ODE_SPLITS(o);
 }
 
@@ -346,7 +360,7 @@ SALTUS_FN void saltus_ode_find(saltus_trajectory *p, saltus_ode *o, const double
     for (int tries = 0;; ++tries) {
         o->theta = 1.0;
         o->turns = 0;
-        o->fires = !SALTUS_ODE_IS_MEAN(o) && o->target <= o->z[SALTUS_AT(o->n - 1)];
+        o->fires = !SALTUS_ODE_IS_MEAN(o) && o->target <= o->z[SALTUS_ODE_AT(SALTUS_ODE_N(o) - 1)];
         if (saltus_ode_needs_dense(p, o, times)) {
             saltus_ode_dense(o, o->size, was_stiff);
         }
@@ -364,8 +378,8 @@ SALTUS_FN void saltus_ode_find(saltus_trajectory *p, saltus_ode *o, const double
             break;
         }
         const double shorter = 2.0 * o->theta * o->size;
-        if (!(saltus_ode_try(p, o, shorter) <= 1.0)) { /* it must do as it is */
-            (void)saltus_ode_try(p, o, o->size);
+        if (!(saltus_ode_try_again(p, o, shorter) <= 1.0)) { /* it must do as it is */
+            (void)saltus_ode_try_again(p, o, o->size);
             saltus_ode_dense(o, o->size, was_stiff);
             break;
         }
@@ -407,7 +421,7 @@ SALTUS_FN int saltus_ode_land(saltus_trajectory *p, saltus_direct *d, saltus_ode
     }
     p->carried.hazard = 0.0;
     if (!SALTUS_ODE_IS_MEAN(o) && !o->fires) {
-        p->carried.hazard = (ends_early ? o->w : o->z)[SALTUS_AT(o->n - 1)];
+        p->carried.hazard = (ends_early ? o->w : o->z)[SALTUS_ODE_AT(SALTUS_ODE_N(o) - 1)];
     }
     p->t = end;
     p->after = 0;
@@ -513,10 +527,11 @@ SALTUS_FN int saltus_ode_advance(saltus_trajectory *p, saltus_direct *d, saltus_
         return -1;
     }
     o->is_fresh = !o->fires && !o->turns && !o->was_stiff && p->n->n_kinks == 0;
-    for (int i = 0; i < o->n && o->is_fresh; ++i) {
+    const int go = saltus_ode_land(p, d, o, times, n_times, counts, observables);
+    for (int i = 0; i < SALTUS_ODE_N(o) && o->is_fresh; ++i) {
         SALTUS_K(0, i) = SALTUS_K(6, i);
     }
-    return saltus_ode_land(p, d, o, times, n_times, counts, observables);
+    return go;
 }
 
 /* Forget what does not belong to the trajectory. */

@@ -33,6 +33,13 @@ SALTUS_FN int saltus_ode_species(const saltus_ode *o, int component)
     return component;
 }
 
+/* How many variables have a rate rule. */
+#ifdef SALTUS_ODE_SIZE
+#define SALTUS_ODE_RATES(p) (SALTUS_ODE_SIZE - 1)
+#else
+#define SALTUS_ODE_RATES(p) ((p)->n->n_rates)
+#endif
+
 /* Set the trajectory's rows to a state, but no rules. */
 SALTUS_FN void saltus_ode_put(saltus_trajectory *p, const saltus_ode *o, double time,
                               const double *y)
@@ -40,10 +47,10 @@ SALTUS_FN void saltus_ode_put(saltus_trajectory *p, const saltus_ode *o, double 
     const saltus_tables *n = p->n;
     const int first = saltus_ode_first(p, o);
     for (int i = 0; i < first; ++i) {
-        p->v[SALTUS_AT(saltus_ode_species(o, i))] = y[SALTUS_AT(i)];
+        p->v[SALTUS_AT(saltus_ode_species(o, i))] = y[SALTUS_ODE_AT(i)];
     }
-    for (int i = 0; i < n->n_rates; ++i) {
-        p->v[SALTUS_AT(n->rate_rows[i])] = y[SALTUS_AT(first + i)];
+    for (int i = 0; i < SALTUS_ODE_RATES(p); ++i) {
+        p->v[SALTUS_AT(n->rate_rows[i])] = y[SALTUS_ODE_AT(first + i)];
     }
     p->v[SALTUS_AT(n->row_time)] = time;
 }
@@ -68,13 +75,13 @@ SALTUS_FN void saltus_ode_take(const saltus_trajectory *p, saltus_ode *o)
 {
     const int first = saltus_ode_first(p, o);
     for (int i = 0; i < first; ++i) {
-        o->y[SALTUS_AT(i)] = p->v[SALTUS_AT(saltus_ode_species(o, i))];
+        o->y[SALTUS_ODE_AT(i)] = p->v[SALTUS_AT(saltus_ode_species(o, i))];
     }
-    for (int i = 0; i < p->n->n_rates; ++i) {
-        o->y[SALTUS_AT(first + i)] = p->v[SALTUS_AT(p->n->rate_rows[i])];
+    for (int i = 0; i < SALTUS_ODE_RATES(p); ++i) {
+        o->y[SALTUS_ODE_AT(first + i)] = p->v[SALTUS_AT(p->n->rate_rows[i])];
     }
     if (!SALTUS_ODE_IS_MEAN(o)) {
-        o->y[SALTUS_AT(o->n - 1)] = p->carried.hazard;
+        o->y[SALTUS_ODE_AT(SALTUS_ODE_N(o) - 1)] = p->carried.hazard;
     }
 }
 
@@ -83,14 +90,49 @@ SALTUS_FN void saltus_ode_flow(saltus_trajectory *p, double *slope)
 {
     const saltus_tables *n = p->n;
     for (int s = 0; s < n->n_species; ++s) {
-        slope[SALTUS_AT(s)] = 0.0;
+        slope[SALTUS_ODE_AT(s)] = 0.0;
     }
     for (int r = 0; r < n->n_reactions; ++r) {
         const double a = saltus_propensity(p, r);
         for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
-            slope[SALTUS_AT(n->change_species[c])] += a * (double)n->change_amount[c];
+            slope[SALTUS_ODE_AT(n->change_species[c])] += a * (double)n->change_amount[c];
         }
     }
+}
+
+/* Run the tables' program `motion` at a time and components y: slopes of rates, and propensities. A
+ * kernel that is made for the model has it as text, and no rules; what it reads besides is held
+ * from the start of each step. */
+#ifdef SALTUS_ODE_SIZE
+#define SALTUS_ODE_LAWS(p) SALTUS_N_MOVING
+SALTUS_FN void saltus_ode_hold(const saltus_trajectory *p, saltus_ode *o);
+SALTUS_FN void saltus_motion(const saltus_trajectory *p, saltus_ode *o, double time,
+                             const double *y, double *slope);
+#else
+#define SALTUS_ODE_LAWS(p) ((p)->n->n_moving_laws)
+#define saltus_ode_hold(p, o) ((void)0)
+SALTUS_FN void saltus_motion(saltus_trajectory *p, const saltus_ode *o, double time,
+                             const double *y, double *slope)
+{
+    const saltus_tables *n = p->n;
+    saltus_ode_put(p, o, time, y);
+    saltus_program_run(n->code, n->motion, p->v);
+    for (int i = 0; i < n->n_rates; ++i) {
+        slope[SALTUS_ODE_AT(i)] = p->v[SALTUS_AT(n->motion_rows[i])];
+    }
+}
+#endif
+
+/* Propensity number i of those that move, which was computed. */
+SALTUS_FN double saltus_ode_law(const saltus_trajectory *p, const saltus_ode *o, int i)
+{
+#ifdef SALTUS_ODE_SIZE
+    (void)p;
+    return o->laws[i];
+#else
+    (void)o;
+    return p->v[SALTUS_AT(p->n->motion_rows[p->n->n_rates + i])];
+#endif
 }
 
 /* The hazard grows by the sum of propensities: of those that do not move, which is known, and then
@@ -100,8 +142,8 @@ SALTUS_FN double saltus_ode_hazard(saltus_trajectory *p, saltus_ode *o)
 {
     double sum = o->still;
     o->negative = 0.0;
-    for (int i = 0; i < p->n->n_moving_laws; ++i) {
-        const double a = p->v[SALTUS_AT(p->n->motion_rows[p->n->n_rates + i])];
+    for (int i = 0; i < SALTUS_ODE_LAWS(p); ++i) {
+        const double a = saltus_ode_law(p, o, i);
         if (SALTUS_RARE(!(a >= 0.0)) && saltus_direct_idles(p, p->n->moving_laws[i])) {
             continue;
         }
@@ -122,7 +164,7 @@ SALTUS_FN void saltus_ode_mean_slope(saltus_trajectory *p, const saltus_ode *o, 
     const saltus_tables *n = p->n;
     saltus_ode_place(p, o, time, y);
     for (int i = 0; i < n->n_rates; ++i) {
-        slope[SALTUS_AT(n->n_species + i)] = saltus_trajectory_value(p, n->rates[i]);
+        slope[SALTUS_ODE_AT(n->n_species + i)] = saltus_trajectory_value(p, n->rates[i]);
     }
     saltus_ode_flow(p, slope);
 }
@@ -166,10 +208,9 @@ SALTUS_OUTLINE void saltus_ode_split_slope(saltus_trajectory *p, saltus_ode *o, 
 #endif
 
 /* How fast each component changes at a state, on this side of a kink (kinks.h). */
-SALTUS_OUTLINE void saltus_ode_slope(saltus_trajectory *p, saltus_ode *o, double at,
-                                     const double *y, double *slope)
+SALTUS_ODE_FN void saltus_ode_slope(saltus_trajectory *p, saltus_ode *o, double at, const double *y,
+                                    double *slope)
 {
-    const saltus_tables *n = p->n;
     const double late = at > o->from ? at : o->from, time = late < o->until ? late : o->before;
     if (SALTUS_ODE_IS_MEAN(o)) {
         saltus_ode_mean_slope(p, o, time, y, slope);
@@ -181,12 +222,8 @@ SALTUS_OUTLINE void saltus_ode_slope(saltus_trajectory *p, saltus_ode *o, double
         return;
     }
 #endif
-    saltus_ode_put(p, o, time, y);
-    saltus_program_run(n->code, n->motion, p->v);
-    for (int i = 0; i < n->n_rates; ++i) {
-        slope[SALTUS_AT(i)] = p->v[SALTUS_AT(n->motion_rows[i])];
-    }
-    slope[SALTUS_AT(n->n_rates)] = saltus_ode_hazard(p, o);
+    saltus_motion(p, o, time, y, slope);
+    slope[SALTUS_ODE_AT(SALTUS_ODE_N(o) - 1)] = saltus_ode_hazard(p, o);
 }
 
 #endif

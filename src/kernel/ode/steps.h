@@ -28,8 +28,8 @@
 #define SALTUS_ODE_BREAK_OFF(o) saltus_ode_break_off(o)
 #endif
 
-#define SALTUS_K(j, i) o->k[SALTUS_AT((j)*o->n + (i))]
-#define SALTUS_DENSE(j, i) o->dense[SALTUS_AT((j)*o->n + (i))]
+#define SALTUS_K(j, i) o->k[SALTUS_ODE_AT((j)*SALTUS_ODE_N(o) + (i))]
+#define SALTUS_DENSE(j, i) o->dense[SALTUS_ODE_AT((j)*SALTUS_ODE_N(o) + (i))]
 
 /* The context of slopes of one trajectory. */
 typedef struct saltus_ode_context {
@@ -46,11 +46,11 @@ SALTUS_FN void saltus_ode_slope_of(saltus_ode_context *c, double time, const dou
 #include "kernel/ode/explicit.h"
 
 /* A step's memory is the integrator's; errors are where the derivative is not in use. */
-SALTUS_FN saltus_ode_memory saltus_ode_memory_of(const saltus_ode *o)
+SALTUS_FN saltus_ode_memory saltus_ode_memory_of(saltus_ode *o)
 {
     saltus_ode_memory m;
-    m.n = o->n;
-    m.n_states = SALTUS_ODE_IS_MEAN(o) ? o->n : o->n - 1;
+    m.n = SALTUS_ODE_N(o);
+    m.n_states = SALTUS_ODE_IS_MEAN(o) ? m.n : m.n - 1;
     m.rtol = o->wanted.rtol;
     m.atol = o->wanted.atol;
     m.n_noisy = 0;
@@ -79,7 +79,7 @@ SALTUS_FN int saltus_ode_may_turn_stiff(const saltus_ode *o)
 
 /* Count a step of size h that was taken: 15 at the border of stability, with no 6 between them that
  * are not, and the trajectory is stiff from here on. */
-SALTUS_FN void saltus_ode_look_stiff(saltus_trajectory *p, const saltus_ode *o, double h)
+SALTUS_FN void saltus_ode_look_stiff(saltus_trajectory *p, saltus_ode *o, double h)
 {
     const saltus_ode_memory m = saltus_ode_memory_of(o);
     if (!saltus_ode_may_turn_stiff(o)) {
@@ -96,7 +96,7 @@ SALTUS_FN void saltus_ode_look_stiff(saltus_trajectory *p, const saltus_ode *o, 
 SALTUS_OUTLINE void saltus_ode_explicit_dense(saltus_ode *o, double h)
 {
     const saltus_ode_memory m = saltus_ode_memory_of(o);
-    for (int i = 0; i < o->n; ++i) {
+    for (int i = 0; i < SALTUS_ODE_N(o); ++i) {
         const saltus_ode_polynomial p = saltus_ode_polynomial_of(&m, i, h);
         for (int d = 0; d < 5; ++d) {
             SALTUS_DENSE(d, i) = p.c[d];
@@ -109,17 +109,17 @@ SALTUS_OUTLINE void saltus_ode_explicit_dense(saltus_ode *o, double h)
 SALTUS_OUTLINE void saltus_ode_differences(saltus_trajectory *p, saltus_ode *o, double t, double h)
 {
     const double root_of_epsilon = 0x1p-26;
-    const int n = o->n;
+    const int n = SALTUS_ODE_N(o);
     const double floor = o->wanted.atol / o->wanted.rtol;
     for (int i = 0; i < n; ++i) {
-        o->w[SALTUS_AT(i)] = o->y[SALTUS_AT(i)];
+        o->w[SALTUS_ODE_AT(i)] = o->y[SALTUS_ODE_AT(i)];
     }
     for (int j = 0; j < n; ++j) {
-        const double y = o->y[SALTUS_AT(j)], change = saltus_abs(h * SALTUS_K(0, j));
+        const double y = o->y[SALTUS_ODE_AT(j)], change = saltus_abs(h * SALTUS_K(0, j));
         double size = saltus_abs(y) > change ? saltus_abs(y) : change;
         size = size > floor ? size : floor;
-        o->w[SALTUS_AT(j)] = y + root_of_epsilon * size;
-        const double step = o->w[SALTUS_AT(j)] - y;
+        o->w[SALTUS_ODE_AT(j)] = y + root_of_epsilon * size;
+        const double step = o->w[SALTUS_ODE_AT(j)] - y;
         const int is_hazard = !SALTUS_ODE_IS_MEAN(o) && j == n - 1;
         if (!is_hazard) {
             saltus_ode_slope(p, o, t, o->w, &SALTUS_K(6, 0));
@@ -128,12 +128,13 @@ SALTUS_OUTLINE void saltus_ode_differences(saltus_trajectory *p, saltus_ode *o, 
             o->jacobian[SALTUS_AT(i * n + j)] =
                 is_hazard ? 0.0 : (SALTUS_K(6, i) - SALTUS_K(0, i)) / step;
         }
-        o->w[SALTUS_AT(j)] = y;
+        o->w[SALTUS_ODE_AT(j)] = y;
     }
     const double later = t + 1e-4 * h, step = later - t;
     saltus_ode_slope(p, o, later, o->y, &SALTUS_K(6, 0));
     for (int i = 0; i < n; ++i) {
-        o->derivative[SALTUS_AT(i)] = step > 0.0 ? (SALTUS_K(6, i) - SALTUS_K(0, i)) / step : 0.0;
+        o->derivative[SALTUS_ODE_AT(i)] =
+            step > 0.0 ? (SALTUS_K(6, i) - SALTUS_K(0, i)) / step : 0.0;
     }
 }
 
@@ -141,7 +142,7 @@ SALTUS_OUTLINE void saltus_ode_differences(saltus_trajectory *p, saltus_ode *o, 
  * what is not a number, and the step is tried again. */
 SALTUS_OUTLINE void saltus_ode_factor(saltus_ode *o, double h)
 {
-    const int n = o->n;
+    const int n = SALTUS_ODE_N(o);
     double *a = o->jacobian;
     for (int i = 0; i < n; ++i) {
         for (int j = 0; j < n; ++j) {
@@ -174,27 +175,27 @@ SALTUS_OUTLINE void saltus_ode_factor(saltus_ode *o, double h)
 /* Solve for x in place. */
 SALTUS_OUTLINE void saltus_ode_solve(const saltus_ode *o, double *x)
 {
-    const int n = o->n;
+    const int n = SALTUS_ODE_N(o);
     const double *a = o->jacobian;
     for (int k = 0; k < n; ++k) {
         const int best = o->pivot[SALTUS_AT(k)];
-        const double swapped = x[SALTUS_AT(k)];
-        x[SALTUS_AT(k)] = x[SALTUS_AT(best)];
-        x[SALTUS_AT(best)] = swapped;
+        const double swapped = x[SALTUS_ODE_AT(k)];
+        x[SALTUS_ODE_AT(k)] = x[SALTUS_ODE_AT(best)];
+        x[SALTUS_ODE_AT(best)] = swapped;
     }
     for (int i = 0; i < n; ++i) {
-        double sum = x[SALTUS_AT(i)];
+        double sum = x[SALTUS_ODE_AT(i)];
         for (int j = 0; j < i; ++j) {
-            sum -= a[SALTUS_AT(i * n + j)] * x[SALTUS_AT(j)];
+            sum -= a[SALTUS_AT(i * n + j)] * x[SALTUS_ODE_AT(j)];
         }
-        x[SALTUS_AT(i)] = sum;
+        x[SALTUS_ODE_AT(i)] = sum;
     }
     for (int i = n - 1; i >= 0; --i) {
-        double sum = x[SALTUS_AT(i)];
+        double sum = x[SALTUS_ODE_AT(i)];
         for (int j = i + 1; j < n; ++j) {
-            sum -= a[SALTUS_AT(i * n + j)] * x[SALTUS_AT(j)];
+            sum -= a[SALTUS_AT(i * n + j)] * x[SALTUS_ODE_AT(j)];
         }
-        x[SALTUS_AT(i)] = sum / a[SALTUS_AT(i * n + i)];
+        x[SALTUS_ODE_AT(i)] = sum / a[SALTUS_AT(i * n + i)];
     }
 }
 
@@ -227,32 +228,32 @@ SALTUS_CONSTANT double saltus_rodas_dense[2][5] = {
  * at the end is not known. k[0] stays. */
 SALTUS_OUTLINE double saltus_ode_rosenbrock(saltus_trajectory *p, saltus_ode *o, double t, double h)
 {
-    const int n = o->n;
+    const int n = SALTUS_ODE_N(o);
     saltus_ode_differences(p, o, t, h);
     saltus_ode_factor(o, h);
     for (int s = 0; s < 6; ++s) {
         double *k = &SALTUS_K(s + 1, 0);
         for (int i = 0; i < n; ++i) {
-            double w = o->y[SALTUS_AT(i)];
+            double w = o->y[SALTUS_ODE_AT(i)];
             for (int j = 0; j < s; ++j) {
                 w += saltus_rodas_a[s][j] * SALTUS_K(j + 1, i);
             }
-            o->w[SALTUS_AT(i)] = w;
+            o->w[SALTUS_ODE_AT(i)] = w;
         }
         if (s > 0) {
             saltus_ode_slope(p, o, t + saltus_rodas_time[s] * h, o->w, k);
         }
         for (int i = 0; i < n; ++i) {
-            double x = s > 0 ? k[SALTUS_AT(i)] : SALTUS_K(0, i);
+            double x = s > 0 ? k[SALTUS_ODE_AT(i)] : SALTUS_K(0, i);
             for (int j = 0; j < s; ++j) {
                 x += saltus_rodas_c[s][j] / h * SALTUS_K(j + 1, i);
             }
-            k[SALTUS_AT(i)] = x + saltus_rodas_d[s] * h * o->derivative[SALTUS_AT(i)];
+            k[SALTUS_ODE_AT(i)] = x + saltus_rodas_d[s] * h * o->derivative[SALTUS_ODE_AT(i)];
         }
         saltus_ode_solve(o, k);
     }
     for (int i = 0; i < n; ++i) {
-        o->z[SALTUS_AT(i)] = o->w[SALTUS_AT(i)] + SALTUS_K(6, i);
+        o->z[SALTUS_ODE_AT(i)] = o->w[SALTUS_ODE_AT(i)] + SALTUS_K(6, i);
     }
     const saltus_ode_memory m = saltus_ode_memory_of(o);
     return saltus_ode_norm(&m, &SALTUS_K(6, 0));
@@ -260,9 +261,9 @@ SALTUS_OUTLINE double saltus_ode_rosenbrock(saltus_trajectory *p, saltus_ode *o,
 
 SALTUS_OUTLINE void saltus_ode_rosenbrock_dense(saltus_ode *o)
 {
-    for (int i = 0; i < o->n; ++i) {
-        SALTUS_DENSE(0, i) = o->y[SALTUS_AT(i)];
-        SALTUS_DENSE(1, i) = o->z[SALTUS_AT(i)] - o->y[SALTUS_AT(i)];
+    for (int i = 0; i < SALTUS_ODE_N(o); ++i) {
+        SALTUS_DENSE(0, i) = o->y[SALTUS_ODE_AT(i)];
+        SALTUS_DENSE(1, i) = o->z[SALTUS_ODE_AT(i)] - o->y[SALTUS_ODE_AT(i)];
         for (int d = 0; d < 2; ++d) {
             double sum = 0.0;
             for (int j = 0; j < 5; ++j) {
@@ -274,9 +275,16 @@ SALTUS_OUTLINE void saltus_ode_rosenbrock_dense(saltus_ode *o)
     }
 }
 
-SALTUS_FN saltus_ode_polynomial saltus_ode_component(const saltus_ode *o, int i)
+/* Component i of the step that was taken. */
+SALTUS_FN saltus_ode_polynomial saltus_ode_component(saltus_ode *o, int i)
 {
     saltus_ode_polynomial p;
+#ifdef SALTUS_ODE_SIZE
+    if (!o->was_stiff) { /* the thread's memory is dearer than to compute it again */
+        const saltus_ode_memory m = saltus_ode_memory_of(o);
+        return saltus_ode_polynomial_of(&m, i, o->size);
+    }
+#endif
     for (int d = 0; d < 5; ++d) {
         p.c[d] = SALTUS_DENSE(d, i);
     }
@@ -284,7 +292,7 @@ SALTUS_FN saltus_ode_polynomial saltus_ode_component(const saltus_ode *o, int i)
 }
 
 /* Component i at share `theta` of the step, in [0, 1], and its derivative with respect to theta. */
-SALTUS_FN double saltus_ode_at(const saltus_ode *o, int i, double theta, double *derivative)
+SALTUS_FN double saltus_ode_at(saltus_ode *o, int i, double theta, double *derivative)
 {
     const saltus_ode_polynomial p = saltus_ode_component(o, i);
     return saltus_ode_polynomial_at(&p, theta, derivative);
@@ -300,8 +308,8 @@ SALTUS_OUTLINE void saltus_ode_dense_state(saltus_ode *o, double theta)
         return;
     }
 #endif
-    for (int i = 0; i < o->n; ++i) {
-        o->w[SALTUS_AT(i)] = saltus_ode_at(o, i, theta, &slope);
+    for (int i = 0; i < SALTUS_ODE_N(o); ++i) {
+        o->w[SALTUS_ODE_AT(i)] = saltus_ode_at(o, i, theta, &slope);
     }
 }
 

@@ -288,17 +288,24 @@ typedef struct saltus_ode {
     double theta;        /* share of the step after which something ends it: */
     int32_t fires;       /* a reaction, */
     int32_t turns;       /* or a trigger */
-    double *y, *z, *w;   /* [component] at the start, at the end, at a stage */
-    double *k;           /* [7][component] slopes of stages */
-    double *dense;       /* [5][component] the step as a polynomial */
-    double *jacobian;    /* [component][component], then its factors */
-    double *derivative;  /* [component] of the slope with respect to time */
-    int32_t *pivot;      /* [component] */
-    double *root;        /* [3][root] of triggers at the last three points looked at */
-    double *piece;       /* [kink] the piece at the start of the step */
-    double from;         /* stages are at no earlier time */
-    double until;        /* the first time of the next piece, if that ends the step, or infinity */
-    double before;       /* the last time of this one: stages are at no later time */
+#ifdef SALTUS_ODE_SIZE   /* in the thread: base/target.h */
+    double y[SALTUS_ODE_SIZE], z[SALTUS_ODE_SIZE], w[SALTUS_ODE_SIZE], k[7 * SALTUS_ODE_SIZE];
+    double dense[5 * SALTUS_ODE_SIZE], derivative[SALTUS_ODE_SIZE];
+    double laws[SALTUS_N_MOVING + 1]; /* propensities that move, at the last slope */
+    double held[SALTUS_N_HELD + 1];   /* what they and rates read and no step changes */
+#else
+    double *y, *z, *w;  /* [component] at the start, at the end, at a stage */
+    double *k;          /* [7][component] slopes of stages */
+    double *dense;      /* [5][component] the step as a polynomial */
+    double *derivative; /* [component] of the slope with respect to time */
+#endif
+    double *jacobian; /* [component][component], then its factors */
+    int32_t *pivot;   /* [component] */
+    double *root;     /* [3][root] of triggers at the last three points looked at */
+    double *piece;    /* [kink] the piece at the start of the step */
+    double from;      /* stages are at no earlier time */
+    double until;     /* the first time of the next piece, if that ends the step, or infinity */
+    double before;    /* the last time of this one: stages are at no later time */
 #if !SALTUS_DEVICE
     struct saltus_hybrid *hybrid;     /* method hybrid: ode/split.h; else NULL */
     struct saltus_ode_solver *solver; /* of large stiff systems: ode/solver.h; else NULL */
@@ -339,18 +346,22 @@ SALTUS_FN int32_t saltus_ode_components(const saltus_tables *t, int is_mean)
     X(int64_t, leap, change, t->n_species)                                                         \
     X(double, leap, number, t->n_reactions)                                                        \
     X(uint8_t, leap, critical, t->n_reactions)
-/* of n components */
-#define SALTUS_ODE_ARRAYS(X)                                                                       \
+/* of n components; those of a step first */
+#define SALTUS_ODE_STEP_ARRAYS(X)                                                                  \
     X(double, ode, y, n)                                                                           \
     X(double, ode, z, n)                                                                           \
     X(double, ode, w, n)                                                                           \
     X(double, ode, k, 7 * n)                                                                       \
     X(double, ode, dense, 5 * n)                                                                   \
+    X(double, ode, derivative, n)
+#define SALTUS_ODE_OTHER_ARRAYS(X)                                                                 \
     X(double, ode, jacobian, n <= SALTUS_MOST_STIFF ? n * n : 0)                                   \
-    X(double, ode, derivative, n)                                                                  \
     X(int32_t, ode, pivot, n)                                                                      \
     X(double, ode, root, 3 * (int64_t)t->n_roots)                                                  \
     X(double, ode, piece, t->n_kinks)
+#define SALTUS_ODE_ARRAYS(X)                                                                       \
+    SALTUS_ODE_STEP_ARRAYS(X)                                                                      \
+    SALTUS_ODE_OTHER_ARRAYS(X)
 /* clang-format on */
 
 #endif

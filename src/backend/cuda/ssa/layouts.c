@@ -1,6 +1,7 @@
 #include "backend/cuda/ssa/layouts.h"
 
 #include "backend/cuda/ssa/packing.h"
+#include "backend/cuda/codegen/motion.h"
 #include "backend/cuda/codegen/recorded.h"
 #include "backend/cuda/codegen/registers.h"
 #include "core/memory.h"
@@ -470,13 +471,50 @@ static bool acts_by_itself(const saltus_tables *t)
            t->n_rates > 0;
 }
 
+/* Of a kernel with a thread per trajectory, whose state is a tree. */
+static saltus_status tree_text(const saltus_ssa_layout *layout, const saltus_tables *tables,
+                               char **text, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const bool is_mean = layout->needs.method == SALTUS_METHOD_ODE;
+    const bool leaps = saltus_method_of(layout->needs.method)->leaps;
+    char *kernel = NULL;
+    if (leaps || is_mean || tables->n_rates == 0) {
+        if (asprintf(&kernel, "#include \"kernel/%s.h\"\n",
+                     leaps     ? "tau/tau_global"
+                     : is_mean ? "ode/ode_global"
+                               : "ssa/direct_global") < 0) {
+            kernel = NULL;
+        }
+        SALTUS_NEED(kernel);
+    } else {
+        SALTUS_TRY(saltus_motion_text(tables, &kernel, err));
+    }
+    if (asprintf(text,
+                 "%s%s%s%s%s%s#define SALTUS_MEAN %d\n#define SALTUS_PHASES %d\n#define "
+                 "SALTUS_WORKSPACE_SHARED %d\n#define SALTUS_BLOCK %d\n%s",
+                 tables->n_thinned > 0 ? "#define SALTUS_THINNED 1\n" : "",
+                 tables->has_tables ? "#define SALTUS_TABLES 1\n" : "",
+                 is_mean || tables->n_code > 0 ? "" : "#define SALTUS_PROGRAMS 0\n",
+                 is_mean || acts_by_itself(tables) ? "" : "#define SALTUS_EVENTS 0\n",
+                 tables->by_species ? "" : "#define SALTUS_BY_SPECIES 0\n",
+                 tables->n_hubs > 0 ? "#define SALTUS_HUBS 1\n" : "", is_mean, layout->has_phases,
+                 layout->workspace_is_shared, layout->workspace_is_shared ? layout->block : 1,
+                 kernel) < 0) {
+        *text = NULL;
+    }
+    SALTUS_NEED(*text);
+done:
+    free(kernel);
+    return status;
+}
+
 saltus_status saltus_layout_compile(const saltus_ssa_layout *layout, const saltus_tables *tables,
                                     const saltus_columns *columns, const saltus_limits *limits,
                                     saltus_image *out, const char **entry, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const int wanted = wanted_blocks(layout, limits);
-    bool is_mean = false;
     char *text = NULL;
     *out = (saltus_image){0};
     switch (layout->state) {
@@ -491,26 +529,8 @@ saltus_status saltus_layout_compile(const saltus_ssa_layout *layout, const saltu
         SALTUS_TRY(table_text(layout, tables, columns, &text, err));
         break;
     default:
-        is_mean = layout->needs.method == SALTUS_METHOD_ODE;
         *entry = layout->has_phases ? "saltus_leaps" : "saltus_global";
-        if (asprintf(&text,
-                     "%s%s%s%s%s%s#define SALTUS_MEAN %d\n#define SALTUS_PHASES %d\n#define "
-                     "SALTUS_WORKSPACE_SHARED %d\n"
-                     "#define SALTUS_BLOCK %d\n#include \"kernel/%s.h\"\n",
-                     tables->n_thinned > 0 ? "#define SALTUS_THINNED 1\n" : "",
-                     tables->has_tables ? "#define SALTUS_TABLES 1\n" : "",
-                     is_mean || tables->n_code > 0 ? "" : "#define SALTUS_PROGRAMS 0\n",
-                     is_mean || acts_by_itself(tables) ? "" : "#define SALTUS_EVENTS 0\n",
-                     tables->by_species ? "" : "#define SALTUS_BY_SPECIES 0\n",
-                     tables->n_hubs > 0 ? "#define SALTUS_HUBS 1\n" : "", is_mean,
-                     layout->has_phases, layout->workspace_is_shared,
-                     layout->workspace_is_shared ? layout->block : 1,
-                     saltus_method_of(layout->needs.method)->leaps ? "tau/tau_global"
-                     : is_mean || tables->n_rates > 0              ? "ode/ode_global"
-                                                                   : "ssa/direct_global") < 0) {
-            text = NULL;
-            SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
-        }
+        SALTUS_TRY(tree_text(layout, tables, &text, err));
     }
     SALTUS_TRY(compile(layout, wanted, tables->n_variates > 0, columns, text, limits, out, err));
     /* If state in registers spills, fewer threads are better: blocks of a multiprocessor to try, 0

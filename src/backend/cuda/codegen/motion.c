@@ -1,0 +1,129 @@
+/* The program of what moves as a function of the trajectory and of the components of a step. */
+#include "backend/cuda/codegen/motion.h"
+
+#include "backend/cuda/codegen/registers_text.h"
+#include "kernel/base/ops.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of larger models the thread's memory or the compiler's time would grow too much. */
+enum { MOST_COMPONENTS = 8, MOST_OPERATIONS = 100 };
+
+/* Whether nothing but `motion` is a program, and that is short. */
+static bool fits(const saltus_tables *t)
+{
+    bool all = t->n_rates < MOST_COMPONENTS && t->motion.n <= MOST_OPERATIONS && t->n_rules == 0 &&
+               t->n_triggers == 0 && t->n_flags == 0 && t->n_kinks == 0 && t->n_delayed == 0 &&
+               t->n_variates == 0;
+    for (int i = t->motion.first; i < t->motion.first + t->motion.n; ++i) {
+        all &= t->code[i].op <= SALTUS_OP_SELECT; /* not of a table */
+    }
+    for (int r = 0, moving = 0; r < t->n_reactions; ++r) {
+        const bool moves = moving < t->n_moving_laws && t->moving_laws[moving] == r;
+        moving += moves;
+        all &= moves || t->law_program[r] < 0;
+    }
+    return all;
+}
+
+/* Whether one of the first n operations of the program leaves its result in a row. */
+static bool is_result(const saltus_tables *t, int row, int n)
+{
+    for (int i = t->motion.first; i < t->motion.first + n; ++i) {
+        if (t->code[i].dst == row) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Rows that the program reads and no step changes: counts, constants, parameters. */
+typedef struct held_rows {
+    const saltus_tables *t;
+    int n, rows[3 * MOST_OPERATIONS + MOST_COMPONENTS];
+} held_rows;
+
+/* The value of a row behind n operations. */
+static void put_row(held_rows *h, int row, int n, FILE *out)
+{
+    const saltus_tables *t = h->t;
+    int k = 0;
+    for (int i = 0; i < t->n_rates; ++i) {
+        if (row == t->rate_rows[i]) {
+            fprintf(out, "y[%d]", i);
+            return;
+        }
+    }
+    if (row == t->row_time || is_result(t, row, n)) {
+        fprintf(out, row == t->row_time ? "time" : "w%d", row);
+        return;
+    }
+    while (k < h->n && h->rows[k] != row) {
+        ++k;
+    }
+    h->rows[k] = row;
+    h->n += k == h->n;
+    fprintf(out, "o->held[%d]", k);
+}
+
+/* Write the functions, the second of which gives `held` its values. */
+static void put_motion(held_rows *h, FILE *out)
+{
+    const saltus_tables *t = h->t;
+    fprintf(out, "SALTUS_FN void saltus_motion(const saltus_trajectory *p, saltus_ode *o, double "
+                 "time,\n                             const double *y, double *slope)\n{\n"
+                 "    (void)p, (void)time, (void)y;\n");
+    for (int i = 0; i < t->motion.n; ++i) {
+        const saltus_instruction *q = &t->code[t->motion.first + i];
+        const int rows[] = {q->a, q->b, q->c};
+        fprintf(out, "    %sw%d = SALTUS_DO_%s(", is_result(t, q->dst, i) ? "" : "double ", q->dst,
+                saltus_op_name(q->op));
+        for (int k = 0; k < 3; ++k) {
+            put_row(h, rows[k], i, out);
+            fprintf(out, k < 2 ? ", " : ");\n");
+        }
+    }
+    for (int i = 0; i < t->n_rates + t->n_moving_laws; ++i) {
+        fprintf(out, i < t->n_rates ? "    slope[%d] = " : "    o->laws[%d] = ",
+                i < t->n_rates ? i : i - t->n_rates);
+        put_row(h, t->motion_rows[i], t->motion.n, out);
+        fprintf(out, ";\n");
+    }
+    fprintf(out, "}\nSALTUS_FN void saltus_ode_hold(const saltus_trajectory *p, saltus_ode *o)\n{\n"
+                 "    (void)p, (void)o;\n");
+    for (int k = 0; k < h->n; ++k) {
+        fprintf(out, "    o->held[%d] = p->v[SALTUS_AT(%d)];\n", k, h->rows[k]);
+    }
+    fprintf(out, "}\n");
+}
+
+saltus_status saltus_motion_text(const saltus_tables *tables, char **text, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    static const char kernel[] = "#include \"kernel/ode/ode_global.h\"\n";
+    held_rows h = {.t = tables};
+    size_t size = 0;
+    char *motion = NULL;
+    FILE *out = NULL;
+    *text = NULL;
+    if (!fits(tables)) {
+        *text = strdup(kernel);
+        SALTUS_NEED(*text);
+        goto done;
+    }
+    out = open_memstream(&motion, &size);
+    SALTUS_NEED(out);
+    put_motion(&h, out);
+    SALTUS_NEED(fclose(out) == 0);
+    if (asprintf(text,
+                 "#define SALTUS_PROGRAMS 0\n#define SALTUS_EVENTS 0\n#define SALTUS_ODE_SIZE %d\n"
+                 "#define SALTUS_N_MOVING %d\n#define SALTUS_N_HELD %d\n%s%s",
+                 tables->n_rates + 1, tables->n_moving_laws, h.n, kernel, motion) < 0) {
+        *text = NULL;
+    }
+    SALTUS_NEED(*text);
+done:
+    free(motion);
+    return status;
+}
