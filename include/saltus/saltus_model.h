@@ -22,6 +22,10 @@ typedef enum saltus_law {
     /** To be added to one of them: stoichiometries that are not whole are drawn at every firing, as
      * one of the two whole numbers beside them, so that their mean is right. */
     SALTUS_STOICHIOMETRY_DRAW = 2,
+    /** To be added for method ode, which takes amounts as they are: what is computed from them at
+     * time 0 is too. Without it, such values come from whole numbers of molecules. Other methods
+     * refuse a model that is frozen so unless its amounts are whole. */
+    SALTUS_AMOUNTS_REAL = 4,
 } saltus_law;
 
 /**
@@ -361,7 +365,8 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_set_volume(saltus_model 
  * thawed. The cost is linear in species, reactions and what they depend on.
  *
  * @param model not frozen
- * @param law   how k*A^2 is meant where two A are consumed; SALTUS_STOICHIOMETRY_DRAW may be added
+ * @param law   how k*A^2 is meant where two A are consumed; SALTUS_STOICHIOMETRY_DRAW and
+ * SALTUS_AMOUNTS_REAL may be added
  * @param err   see saltus_error
  * @retval SALTUS_OK            it is frozen; saltus_model_warning has what deserves a look
  * @retval SALTUS_E_INVALID     the model is NULL, or frozen already

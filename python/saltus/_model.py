@@ -15,8 +15,8 @@ from ._errors import InvalidError, check, near, need, record
 from ._files import Path
 from ._native import ffi, lib
 from ._result import Memory, Result, open as open_result, sweep_dataset
-from ._run import (LAWS, STOICHIOMETRIES, Call, Origin, Plan, Tell, carry_out, give, into_file,
-                   open_memory, path_to_write, values_of)
+from ._run import (AMOUNTS_REAL, LAWS, STOICHIOMETRIES, Call, Origin, Plan, Tell, carry_out, give,
+                   into_file, open_memory, path_to_write, values_of)
 from ._series import Names, table
 from ._sweep import Axis, grid, points
 
@@ -100,6 +100,7 @@ class Model:
         self._chosen: dict[tuple, Any] = {}  # backends for device="auto"
         self._pool: list = []  # models for the threads of sweeps
         self._about: Optional[dict[str, Any]] = None
+        self._real = False
         self._handle: Any = self._parse()
         self._freeze({})
 
@@ -110,8 +111,9 @@ class Model:
 
     # ---- reading and freezing
 
-    def _law(self) -> int:
-        return LAWS[self._given[2]] + STOICHIOMETRIES[self._given[5]]
+    def _law(self, real: bool = False) -> int:
+        return (LAWS[self._given[2]] + STOICHIOMETRIES[self._given[5]] +
+                (AMOUNTS_REAL if real else 0))
 
     def _parse(self) -> Any:
         text, name, _, volumes, mole, _ = self._given
@@ -126,11 +128,11 @@ class Model:
                                               err), err)
         return handle
 
-    def _freeze(self, values: dict[str, float], err: Any = None) -> None:
-        """Give the model its values. The lock is held."""
+    def _freeze(self, values: dict[str, float], err: Any = None, real: bool = False) -> None:
+        """Give the model its values, of method ode if `real`. The lock is held."""
         if self._handle is None:
             raise InvalidError("the model was closed")
-        if values == self._values:
+        if values == self._values and real == self._real:
             return
         self._drop_plans()
         err = err or record()
@@ -139,8 +141,8 @@ class Model:
         lib.saltus_model_reset(self._handle)
         for name, value in values.items():
             check(lib.saltus_model_set(self._handle, name.encode(), value, err), err)
-        check(lib.saltus_model_freeze(self._handle, self._law(), err), err)
-        self._values = values
+        check(lib.saltus_model_freeze(self._handle, self._law(real), err), err)
+        self._values, self._real = values, real
 
     def _drop_plans(self) -> None:
         while self._plans:
@@ -207,7 +209,7 @@ class Model:
     def _text(self, what: Callable[[Any], Any]) -> str:
         """A text that does not depend on values."""
         with self._lock:
-            self._freeze(self._values or {})
+            self._freeze(self._values or {}, real=self._real)
             return ffi.string(what(self._handle)).decode()
 
     @property
@@ -279,7 +281,7 @@ class Model:
         types = np.empty([size[2], size[1], size[0]], np.uint8)
         err = record()
         with self._lock:
-            self._freeze(self._values or {})
+            self._freeze(self._values or {}, real=self._real)
             check(lib.saltus_model_site_types(self._handle, first, size,
                                               ffi.from_buffer("uint8_t[]", types), err), err)
         return types[tuple(slice(None) if isinstance(w, slice) else 0 for w in (z, y, x))]
@@ -288,7 +290,7 @@ class Model:
     def warnings(self) -> list[str]:
         """What reading and freezing have to say."""
         with self._lock:
-            self._freeze(self._values or {})
+            self._freeze(self._values or {}, real=self._real)
             return [ffi.string(lib.saltus_model_warning(self._handle, i)).decode()
                     for i in range(lib.saltus_model_n_warnings(self._handle))]
 
@@ -391,7 +393,7 @@ class Model:
         call = Call(until, runs=runs, seed=seed, **options)
         values, path = values_of(set), path_to_write(output)
         with self._lock:
-            self._freeze(values, call.err)
+            self._freeze(values, call.err, call.method == "ode")
             return Origin(self, call, values).run(self._plan(call), path, overwrite, progress)
 
     def sweep(self, vary: Mapping[str, Axis], until: Optional[float] = None, *, runs: int = 1,
@@ -457,12 +459,13 @@ class Model:
                     overwrite: bool) -> tuple[Any, int, Plan, Optional[KeyboardInterrupt]]:
         """Simulate the points of a sweep into memory or a file. The lock is held."""
         call.device = "cpu" if call.device == "auto" else call.device
-        self._freeze({})
+        real = call.method == "ode"
+        self._freeze({}, real=real)
         plan, err = self._plan(call), call.err
         options = ffi.new("saltus_sweep_options *", lib.saltus_sweep_options_default())
         user, name = ffi.new_handle(self), ffi.new("char[]", call.device.encode())
         options.load, options.unload, options.load_user = lib.on_load, lib.on_unload, user
-        options.law, options.device = self._law(), name
+        options.law, options.device = self._law(real), name
         options.common_random_numbers = common
         call.plan_options(options.plan)
         report = ffi.new("saltus_run_report *")

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 RECORDS = {"all": 0, "stats": 1, "final": 2, "histogram": 3}
 LAWS = {"literal": 0, "combinatorial": 1}
 STOICHIOMETRIES = {"refuse": 0, "draw": 2}  # added to a law
+AMOUNTS_REAL = 4  # by method ode, added too
 # Arguments of a plan, beside method and species, and the library's fields.
 SETTINGS = {"layout": "layout", "threads": "n_threads", "block": "block", "streams": "n_streams",
             "rng": "rng", "epsilon": "epsilon", "nc": "n_critical", "exact_steps": "n_exact",
@@ -333,6 +334,6 @@ class Origin:
         """Hand what is in memory to a file."""
         model, err = self.model, new_record()
         with model._lock:
-            model._freeze(self.values)
+            model._freeze(self.values, real=self.call.method == "ode")
             check(into_file(path, model._plan(self.call), self.call, overwrite, self.report, err,
                             lambda sink: lib.saltus_memory_replay(self.memory, sink, err)), err)

@@ -135,6 +135,8 @@ saltus_model *saltus_cli_load(const char *path, const saltus_cli_changes *change
                               const char *method, bool quiet, saltus_error *err);
 /** "literal" or "combinatorial"; anything else is complained of: EINVAL. */
 error_t saltus_cli_take_law(const char *text, saltus_law *law);
+/** A name of a method; that amounts are real for it becomes a part of the law. */
+void saltus_cli_take_method(const char *text, const char **method, saltus_law *law);
 /** "draw" or "refuse"; it becomes a part of the law. */
 error_t saltus_cli_take_stoichiometry(const char *text, saltus_law *law);
 

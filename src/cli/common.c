@@ -253,9 +253,16 @@ error_t saltus_cli_take_law(const char *text, saltus_law *law)
         (void)saltus_cli_usage("--law '%s': literal or combinatorial is needed", text);
         return EINVAL;
     }
-    *law = (saltus_law)((*law & SALTUS_STOICHIOMETRY_DRAW) |
+    *law = (saltus_law)(((unsigned)*law & ~(unsigned)SALTUS_LAW_COMBINATORIAL) |
                         (is_literal ? SALTUS_LAW_LITERAL : SALTUS_LAW_COMBINATORIAL));
     return 0;
+}
+
+void saltus_cli_take_method(const char *text, const char **method, saltus_law *law)
+{
+    *method = text;
+    *law = (saltus_law)(((unsigned)*law & ~(unsigned)SALTUS_AMOUNTS_REAL) |
+                        (strcmp(text, "ode") == 0 ? SALTUS_AMOUNTS_REAL : 0));
 }
 
 error_t saltus_cli_take_stoichiometry(const char *text, saltus_law *law)
@@ -265,7 +272,7 @@ error_t saltus_cli_take_stoichiometry(const char *text, saltus_law *law)
         (void)saltus_cli_usage("--stoichiometry '%s': draw or refuse is needed", text);
         return EINVAL;
     }
-    *law = (saltus_law)((*law & SALTUS_LAW_COMBINATORIAL) |
+    *law = (saltus_law)(((unsigned)*law & ~(unsigned)SALTUS_STOICHIOMETRY_DRAW) |
                         (draws ? SALTUS_STOICHIOMETRY_DRAW : SALTUS_LAW_LITERAL));
     return 0;
 }

@@ -87,7 +87,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
         }
         return 0;
     case OPT_METHOD:
-        a->method = text;
+        saltus_cli_take_method(text, &a->method, &a->law);
         return check_method(text);
     case OPT_LAYOUT:
         a->layout = text;

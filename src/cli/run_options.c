@@ -281,7 +281,7 @@ static error_t parse_word(int key, char *text, saltus_cli_run_arguments *a)
 {
     switch (key) {
     case OPT_METHOD:
-        a->method = text;
+        saltus_cli_take_method(text, &a->method, &a->law);
         return 0;
     case OPT_LAW:
         return saltus_cli_take_law(text, &a->law);

@@ -670,6 +670,31 @@ static void laws_that_do_not_vanish_are_known(void **state)
 
 /* ---- initial amounts ---- */
 
+/* What is computed from amounts comes from them as they are, by the mean field. */
+static void amounts_may_stay_real(void **state)
+{
+    static const char text[] = "parameters: {k: 2*A}\nspecies: {A: 0.4, B: 5*A, C: A - 1}\n"
+                               "reactions:\n  r: A -> B @ k\n  s: B -> C @ 1\n";
+    static const double amounts[] = {0.4, 2.0, -0.6};
+    (void)state;
+    for (int real = 0; real < 2; ++real) {
+        saltus_model *m = freeze_text(text, real ? SALTUS_AMOUNTS_REAL : SALTUS_LAW_LITERAL);
+        for (int s = 0; s < 3; ++s) {
+            const double rounded = s == 0 ? 0.4 : s == 1 ? 0.0 : -1.0; /* A is 0 for the others */
+            assert_float_equal(m->network->initial_amounts[s], real ? amounts[s] : rounded, 1e-15);
+        }
+        assert_float_equal(m->network->tables.rate[0], real ? 0.8 : 0.0, 1e-15);
+        assert_int_equal(saltus_model_n_warnings(m), real ? 0 : 1);
+        assert_non_null(m->network->mean_only);
+        saltus_model_destroy(m);
+    }
+    saltus_model *m =
+        freeze_text("species: {A: 0.1*30}\nreactions: {r: A -> 0 @ 1}\n", SALTUS_AMOUNTS_REAL);
+    assert_null(m->network->mean_only);
+    assert_int_equal(m->network->tables.initial_counts[0], 3);
+    saltus_model_destroy(m);
+}
+
 static void fractions_of_molecules_are_rounded_and_told(void **state)
 {
     static const struct {
@@ -758,6 +783,7 @@ int main(void)
         cmocka_unit_test(changes_are_net_and_spare_what_is_fixed),
         cmocka_unit_test(laws_that_do_not_vanish_are_known),
         cmocka_unit_test(fractions_of_molecules_are_rounded_and_told),
+        cmocka_unit_test(amounts_may_stay_real),
         cmocka_unit_test(amounts_that_are_no_numbers_of_molecules_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -150,7 +150,8 @@ static bool make_values(const saltus_rows *rows, double *row)
         is_made &= e != v->set || isfinite(value);
         is_made &= !v->rate || isfinite(value);
         if (v->kind == SALTUS_KIND_SPECIES && !v->rule && !v->rate) {
-            is_made &= saltus_start_count(value, &value);
+            is_made &= f->law_mode & SALTUS_AMOUNTS_REAL ? isfinite(value)
+                                                         : saltus_start_count(value, &value);
         }
         f->values[i] = b->value = value;
         if (b->row >= 0 && b->row < t->n_species) {

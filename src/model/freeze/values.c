@@ -72,8 +72,10 @@ static double start_count(evaluation *v, const saltus_variable *var, double valu
     if (v->is_search) {
         return value;
     }
-    if (!saltus_start_count(value, &whole)) {
-        saltus_freezer *f = v->f;
+    saltus_freezer *f = v->f;
+    const bool is_real = f->law_mode & SALTUS_AMOUNTS_REAL && isfinite(value);
+    const bool fits = saltus_start_count(value, &whole);
+    if (!fits || (is_real && fabs(whole - value) > 1e-9 * whole)) {
         if (!f->misfit[0]) {
             (void)snprintf(f->misfit, sizeof f->misfit, "%sspecies '%.150s': initial amount %g %s",
                            saltus_place(m, var->line, place), var->id, value,
@@ -84,6 +86,9 @@ static double start_count(evaluation *v, const saltus_variable *var, double valu
             v->status = saltus_error_set(v->err, SALTUS_E_MODEL, "%s", f->misfit);
         }
         return value; /* of the mean field, which has real amounts */
+    }
+    if (is_real) {
+        return value;
     }
     if (!is_drawn && fabs(whole - value) > 1e-9 * whole) { /* 0.1 * 30 is no reason to speak */
         saltus_model_warn_of_whole(m, "%sspecies '%s': initial amount %.10g is rounded to %.0f",
