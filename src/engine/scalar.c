@@ -442,6 +442,22 @@ static saltus_status report_component(const saltus_scalar_engine *scalar,
     return status;
 }
 
+/* Propensities that sum to infinity: often one does alone. */
+static saltus_status report_total(const saltus_scalar_engine *scalar, const saltus_network *network,
+                                  const char *where, const char *state, saltus_error *err)
+{
+    saltus_trajectory p = scalar->trajectory;
+    for (int r = 0; r < p.n->n_reactions; ++r) {
+        if (saltus_propensity(&p, r) == HUGE_VAL) {
+            return saltus_error_set(err, SALTUS_E_NUMERIC,
+                                    "%s: reaction '%s': propensity inf is not finite at %s", where,
+                                    saltus_network_reaction(network, r), state);
+        }
+    }
+    return saltus_error_set(err, SALTUS_E_NUMERIC, "%s: the propensities sum to infinity at %s",
+                            where, state);
+}
+
 saltus_status saltus_scalar_report(const saltus_scalar_engine *scalar, const saltus_task *task,
                                    saltus_error *err)
 {
@@ -492,8 +508,7 @@ saltus_status saltus_scalar_report(const saltus_scalar_engine *scalar, const sal
                                 "it, at %s",
                                 where, reaction, bad, state);
     case SALTUS_BAD_TOTAL:
-        return saltus_error_set(err, SALTUS_E_NUMERIC, "%s: the propensities sum to infinity at %s",
-                                where, state);
+        return report_total(scalar, network, where, state, err);
     case SALTUS_ABOVE_CLASSES:
         return saltus_error_set(err, SALTUS_E_NUMERIC,
                                 "%s: species '%s' has more than 2^48 molecules, too many for "

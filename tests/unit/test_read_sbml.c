@@ -492,6 +492,26 @@ static void constraints_are_ignored_with_a_warning(void **state)
     saltus_model_destroy(m);
 }
 
+/* Messages of constraints, lists without an element, names and terms of annotations. */
+static void what_changes_no_meaning_is_no_error(void **state)
+{
+    (void)state;
+    saltus_model *m = read_text(
+        L2("4", "<listOfCompartments><compartment id=\"cell\" size=\"1\" metaid=\"1 2\"/>"
+                "</listOfCompartments><listOfSpecies><species id=\"A\" compartment=\"cell\" "
+                "initialAmount=\"3\" sboTerm=\"none\"/></listOfSpecies><listOfParameters/>"
+                "<listOfConstraints><constraint>" MATH("<true/>") //
+           "<message><p xmlns=\"http://www.w3.org/1999/xhtml\">so</p></message></constraint>"
+           "</listOfConstraints><listOfReactions><reaction id=\"R\"><listOfReactants>"
+           "<speciesReference species=\"A\"/></listOfReactants><listOfModifiers/>"
+           "<kineticLaw>" MATH("<ci>A</ci>") //
+           "<listOfParameters/></kineticLaw></reaction></listOfReactions>"));
+    assert_int_equal(saltus_model_n_warnings(m), 1);
+    assert_string_equal(saltus_model_warning(m, 0), "model.xml:2: a constraint is ignored");
+    assert_int_equal(m->n_reactions, 1);
+    saltus_model_destroy(m);
+}
+
 /* ------------------------------------------------------------------------------------------------
  * Reactions
  */
@@ -1218,6 +1238,7 @@ int main(void)
         cmocka_unit_test(rates_are_named),
         cmocka_unit_test(algebraic_rules_are_refused),
         cmocka_unit_test(constraints_are_ignored_with_a_warning),
+        cmocka_unit_test(what_changes_no_meaning_is_no_error),
         cmocka_unit_test(stoichiometries_of_all_kinds_are_read),
         cmocka_unit_test(computed_stoichiometries_are_read),
         cmocka_unit_test(reactions_that_cannot_be_simulated_are_refused),

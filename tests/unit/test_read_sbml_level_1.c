@@ -116,7 +116,7 @@ static void what_is_wrong_is_refused(void **state)
                   "reaction 'R': rate law uses 'B', which is not defined", "did you mean 'A'");
     check_refused(level_1("A", "uui(A, k)"), SALTUS_E_MODEL, "uses the function 'uui'", NULL);
     check_refused(level_1("A", "k*A*time"), SALTUS_E_MODEL, "uses 'time'", NULL);
-    check_refused(level_1("A", ""), SALTUS_E_MODEL, "model.xml:5: ", NULL);
+    check_refused(level_1("A", ""), SALTUS_E_SYNTAX, "model.xml:6: the formula '' is not", NULL);
 }
 
 /* Longer ones would be more than libsbml's stack can take. */

@@ -274,7 +274,7 @@ static saltus_status fill_names_and_starts(saltus_freezer *f, saltus_error *err)
         if (b->row >= 0 && b->row < t->n_species) {
             f->net->species_names[b->row] = f->model->variables[i].id;
             counts[b->row] =
-                fabs(b->value) < 0x1p62 ? (int64_t)nearbyint(b->value) : 0; /* of no use then */
+                fabs(b->value) < 0x1p63 ? (int64_t)nearbyint(b->value) : 0; /* of no use then */
             amounts[b->row] = f->amounts[i];
         } else if (b->role == SALTUS_ROLE_VARIABLE) {
             variables[b->row - t->row_variables] = b->value;

@@ -51,16 +51,18 @@ static bool is_later_function(const XMLError_t *e)
     return is;
 }
 
-/* Errors about what does not change the meaning: a declaration without an encoding, notes,
- * annotations, SBO terms, packages that need not be understood, and what is understood all the
- * same. */
+/* Errors about what does not change the meaning: a declaration without an encoding, notes, messages
+ * of constraints, annotations and their names, SBO terms, lists without an element, packages that
+ * need not be understood, and what is understood all the same. */
 static bool is_harmless(const XMLError_t *e)
 {
     enum { FIRST_OF_PACKAGES = 1000000 };
     const unsigned id = XMLError_getErrorId(e);
     return is_later_function(e) || id == MissingXMLDecl || id == MissingXMLEncoding ||
-           id == NotUTF8 || (id >= 10401 && id <= 10499) || (id >= 10701 && id <= 10899) ||
-           id >= FIRST_OF_PACKAGES;
+           id == NotUTF8 || (id >= DuplicateMetaId && id <= InvalidMetaidSyntax) ||
+           (id >= ConstraintNotInXHTMLNamespace && id <= InvalidConstraintContent) ||
+           id == EmptyListElement || id == EmptyListInReaction || id == EmptyListInKineticLaw ||
+           (id >= 10401 && id <= 10499) || (id >= 10701 && id <= 10899) || id >= FIRST_OF_PACKAGES;
 }
 
 static saltus_status check_errors(sbml_reader *r)
@@ -130,7 +132,8 @@ static saltus_status check_parsed(sbml_reader *r, const void *element, const cha
 {
     return math ? SALTUS_OK
                 : sbml_fail(r, SALTUS_E_SYNTAX, sbml_line(element),
-                            "the formula '%.200s' is not one of SBML Level 1", formula);
+                            "the formula '%.200s' is not one of SBML Level 1",
+                            formula ? formula : "");
 }
 
 static saltus_status check_formulas(sbml_reader *r)

@@ -312,14 +312,15 @@ static void skip_attributes(sbml_reader *r, scanner *s)
     }
 }
 
-/* Notes and annotations mean nothing here, and elements of other name spaces are not understood:
- * libsbml gets none of these. */
+/* Notes, annotations and messages of constraints mean nothing here, and elements of other name
+ * spaces are not understood: libsbml gets none of these. */
 static void skip_element(sbml_reader *r, scanner *s)
 {
     const piece name = name_at(s->p, s->end), space = space_of(s, name);
     const bool is_other = space.start && !is_understood(s, space);
     if (!s->skipped && s->depth > 1 &&
-        (is_other || is_element(s->p, s->end, "annotation") || is_element(s->p, s->end, "notes"))) {
+        (is_other || is_element(s->p, s->end, "annotation") || is_element(s->p, s->end, "notes") ||
+         is_element(s->p, s->end, "message"))) {
         if (is_other) {
             warn_skipped(r, s, space);
         }
