@@ -12,7 +12,13 @@ typedef struct saltus_tally {
 #undef SALTUS_MEMBER
 } saltus_tally;
 
-#define SALTUS_ADD(name, which) to->name += from->name;
+/** The sum of two counters, or the largest number: leaps may fire more than 2^63 reactions. */
+static inline int64_t saltus_count_sum(int64_t a, int64_t b)
+{
+    return a > INT64_MAX - b ? INT64_MAX : a + b;
+}
+
+#define SALTUS_ADD(name, which) to->name = saltus_count_sum(to->name, from->name);
 
 static inline void saltus_tally_add(saltus_tally *to, const saltus_tally *from)
 {

@@ -1,6 +1,7 @@
 #include "ensemble/blocks.h"
 
 #include "core/memory.h"
+#include "core/tally.h"
 
 #include <string.h>
 
@@ -429,7 +430,7 @@ saltus_block saltus_blocks_view_point(const saltus_blocks *b, const saltus_filli
     view.first += i;
     view.events = 0;
     for (int64_t k = i; k < i + view.n_trajectories; ++k) {
-        view.events += f->memory->tallies[k].events;
+        view.events = saltus_count_sum(view.events, f->memory->tallies[k].events);
     }
     return view;
 }

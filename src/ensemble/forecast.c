@@ -54,9 +54,10 @@ static bool try_until(const saltus_plan *plan, double until, pilot *p)
         return false;
     }
     const double length = until - p->until;
-    p->events = (double)(report.events - p->last.events) / length;
-    p->leaps = (double)(report.leaps - p->last.leaps) / length;
-    p->exact_steps = (double)(report.exact_steps - p->last.exact_steps) / length;
+    /* the next part may have been stopped earlier */
+    p->events = fmax(0.0, (double)(report.events - p->last.events)) / length;
+    p->leaps = fmax(0.0, (double)(report.leaps - p->last.leaps)) / length;
+    p->exact_steps = fmax(0.0, (double)(report.exact_steps - p->last.exact_steps)) / length;
     p->until = until;
     p->last = report;
     return true;

@@ -5,6 +5,7 @@
 #include "core/clock.h"
 #include "core/memory.h"
 #include "core/workers.h"
+#include "core/tally.h"
 #include "engine/keep.h"
 #include "ensemble/blocks.h"
 #include "ensemble/keeping.h"
@@ -315,7 +316,7 @@ static void add_finished(const run *r, int64_t *trajectories, int64_t *events)
         const saltus_filling *b = &r->blocks.ring[i];
         if (b->is_open) {
             *trajectories += b->n - b->n_left;
-            *events += b->tally.events;
+            *events = saltus_count_sum(*events, b->tally.events);
         }
     }
 }

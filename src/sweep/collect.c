@@ -1,6 +1,7 @@
 #include "sweep/collect.h"
 
 #include "core/memory.h"
+#include "core/tally.h"
 #include "ensemble/reduction.h"
 
 #include <string.h>
@@ -63,7 +64,7 @@ static saltus_status add(void *user, const saltus_block *b, void *prepared, salt
         keep(c, c->observables, b->observables, b->n_points, b->n_observables, b->n_trajectories);
     }
     c->n += b->n_trajectories;
-    c->events += b->events;
+    c->events = saltus_count_sum(c->events, b->events);
 done:
     return status;
 }
@@ -138,7 +139,7 @@ saltus_status saltus_collector_merge(saltus_collector *c, const saltus_collector
         saltus_histogram_merge(&c->histogram, &from->histogram);
     }
     c->n += from->n;
-    c->events += from->events;
+    c->events = saltus_count_sum(c->events, from->events);
 done:
     return status;
 }

@@ -5,6 +5,7 @@
 
 #include "core/clock.h"
 #include "core/memory.h"
+#include "core/tally.h"
 #include "ensemble/checkpoint.h"
 #include "ensemble/plan.h"
 
@@ -128,7 +129,7 @@ saltus_status saltus_point_run(saltus_sweep_run_state *r, saltus_model *model, i
     }
     SALTUS_TRY(saltus_run(plan, &run, *sink, report, err));
     report->trajectories += run.n_done;
-    report->events += events;
+    report->events = saltus_count_sum(report->events, events);
 done:
     saltus_plan_destroy(plan);
     return status;

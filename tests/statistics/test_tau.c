@@ -493,6 +493,29 @@ static void events_of_the_state_are_warned_about(void **state)
     saltus_model_destroy(model);
 }
 
+/* Of so many molecules a leap would fire more than a variate can be: leaps are shorter then. */
+static void leaps_of_many_molecules_are_shorter(void **state)
+{
+    static const double amounts[] = {1e16, 1e17, 4e18};
+    const saltus_plan_options tau = by("tau");
+    const double t = 3.0;
+    (void)state;
+    for (int i = 0; i < 3; ++i) {
+        char text[200];
+        saltus_error err = {0};
+        moments m = {0};
+        (void)snprintf(text, sizeof text,
+                       "species: {A: %.0f, B: 0}\nreactions: {r: A -> B @ 1, s: B -> A @ 1}\n",
+                       amounts[i]);
+        saltus_model *model = bits_parse(text);
+        OK(simulate(model, &tau, 3, &t, 1, &m, NULL, &err));
+        const double mean = 0.5 * (1.0 + exp(-2.0 * t));
+        assert_true(fabs(m.sum[0] / (double)m.n / amounts[i] - mean) < 1e-3);
+        moments_free(&m);
+        saltus_model_destroy(model);
+    }
+}
+
 /* ---- what cannot go on ---- */
 
 /* A law that does not read what it consumes bounds no leap. It ends as it does exactly. */
@@ -505,7 +528,7 @@ static void laws_that_do_not_vanish_end_in_a_message(void **state)
         "species: {A: 3}\nreactions: {r: A -> 0 @ 1}\nevents: {e: {at: 1, set: {A: -1}}}\n",
         "species: {A: 1}\nreactions: {r: 0 -> A @ 1e300, s: A -> 0 @ 1}\n"};
     static const char *const parts[] = {"fired with too few", "fired with too few", "propensity",
-                                        "'A'", "sum to"};
+                                        "'A'", "beyond 64 bits"};
     const saltus_plan_options tau = by("tau");
     const double t = 10.0;
     (void)state;
@@ -541,6 +564,7 @@ int main(void)
         cmocka_unit_test(events_in_time_are_right),
         cmocka_unit_test(standing_still_is_right),
         cmocka_unit_test(events_of_the_state_are_warned_about),
+        cmocka_unit_test(leaps_of_many_molecules_are_shorter),
         cmocka_unit_test(laws_that_do_not_vanish_end_in_a_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

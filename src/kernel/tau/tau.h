@@ -260,8 +260,7 @@ SALTUS_FN void saltus_leap_fire(const saltus_tables *n, saltus_leap *l, int r, d
 /** What has become of an attempt at a leap. */
 typedef enum saltus_attempt {
     SALTUS_LEAPT,
-    SALTUS_TOO_LONG, /* it leaves a count negative or a law without a value */
-    SALTUS_TOO_MANY, /* numbers are beyond all bounds */
+    SALTUS_TOO_LONG, /* it leaves a count negative or too large, or a law without a value */
 } saltus_attempt;
 
 /* The counts as the leap's changes have them, into p->v. */
@@ -271,7 +270,7 @@ SALTUS_FN saltus_attempt saltus_leap_attempt(saltus_trajectory *p, const saltus_
     for (int s = 0; s < p->n->n_species; ++s) {
         int64_t x;
         if (saltus_add_overflows(p->x[SALTUS_AT(s)], l->change[SALTUS_AT(s)], &x)) {
-            return SALTUS_TOO_MANY;
+            return SALTUS_TOO_LONG;
         }
         attempt = x < 0 ? SALTUS_TOO_LONG : attempt;
         p->v[SALTUS_AT(s)] = (double)x;
@@ -294,8 +293,8 @@ SALTUS_FN saltus_attempt saltus_leap_predict(saltus_trajectory *p, saltus_direct
         if (!(mean > 0.0) || l->critical[SALTUS_AT(r)]) {
             continue;
         }
-        if (!(mean * (double)n->largest_change < 0x1p50)) {
-            return SALTUS_TOO_MANY;
+        if (!(mean * (double)n->largest_change < 0x1p50)) { /* variates are whole far beyond */
+            return SALTUS_TOO_LONG;
         }
         const double k = saltus_leap_poisson(p, d, l, mean);
         l->number[SALTUS_AT(r)] = k;
@@ -415,9 +414,6 @@ SALTUS_FN saltus_failure saltus_leap_apply(saltus_trajectory *p, saltus_direct *
             one = -1;
         }
         const saltus_attempt attempt = saltus_leap_try(p, d, l, length, one);
-        if (attempt == SALTUS_TOO_MANY) {
-            return saltus_trajectory_fail(p, SALTUS_BAD_TOTAL, 0, total);
-        }
         if (attempt == SALTUS_TOO_LONG) {
             saltus_leap_undo(p);
             continue;

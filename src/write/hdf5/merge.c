@@ -8,6 +8,7 @@
 #include "write/hdf5/state.h"
 
 #include "core/memory.h"
+#include "core/tally.h"
 
 #include <sys/stat.h>
 
@@ -231,7 +232,7 @@ static saltus_status append_part(saltus_h5_merging *m, const saltus_h5_part *p, 
         }
     }
     f->rows += p->n;
-    f->events += p->events;
+    f->events = saltus_count_sum(f->events, p->events);
     status = saltus_h5_flush_sometimes(f, err);
 done:
     saltus_results_close(r);
@@ -288,7 +289,7 @@ static saltus_status make_whole(saltus_h5_merging *m, const char *out, bool over
     SALTUS_TRY(fill_file(m, out, err));
     for (int i = n_before; i < m->n; ++i) {
         report.seconds += m->parts[i].seconds;
-        report.events += m->parts[i].events;
+        report.events = saltus_count_sum(report.events, m->parts[i].events);
     }
     m->is_open = false;
     SALTUS_TRY(saltus_h5_close_file(&m->file, &report, err));

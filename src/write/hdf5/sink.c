@@ -5,6 +5,7 @@
 
 #include "core/handle.h"
 #include "core/memory.h"
+#include "core/tally.h"
 #include "ensemble/reduction.h"
 
 #include <stdatomic.h>
@@ -322,7 +323,7 @@ static saltus_status add_statistics(saltus_collector *e, const saltus_block *b,
     const int64_t n = b->n_trajectories;
     saltus_status status = SALTUS_OK;
     e->n += n;
-    e->events += b->events;
+    e->events = saltus_count_sum(e->events, b->events);
     if (b->reduced) {
         saltus_statistics_merge(&e->statistics, &b->reduced->statistics);
     } else if (p->statistics.sum) {

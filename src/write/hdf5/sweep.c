@@ -4,6 +4,7 @@
 
 #include "core/handle.h"
 #include "core/memory.h"
+#include "core/tally.h"
 
 struct saltus_sweep_file {
     saltus_handle handle;
@@ -51,7 +52,7 @@ saltus_status saltus_h5_add_point(saltus_h5_file *f, const saltus_collector *c, 
         }
     }
     ++f->rows;
-    f->events += c->events;
+    f->events = saltus_count_sum(f->events, c->events);
     status = saltus_h5_flush_sometimes(f, err);
 done:
     return status;
