@@ -352,9 +352,14 @@ static saltus_status write_event(const writer *w, const saltus_event *e)
     }
     (void)fputs(e->n_assignments > 0 ? "    set:\n" : "    set: {}\n", w->out);
     for (int i = 0; i < e->n_assignments; ++i) {
-        write_key("      ", w->model->variables[e->assignments[i].variable].id, w->out);
+        const saltus_assignment *a = &e->assignments[i];
+        if (a->per_size) {
+            (void)fprintf(w->out, "      \"[%s]\":", w->model->variables[a->variable].id);
+        } else {
+            write_key("      ", w->model->variables[a->variable].id, w->out);
+        }
         (void)fputc(' ', w->out);
-        SALTUS_TRY(write_expr(w, e->assignments[i].value));
+        SALTUS_TRY(write_expr(w, a->value));
         (void)fputc('\n', w->out);
     }
 done:

@@ -78,6 +78,7 @@ static bool same_event(const saltus_model *ma, const saltus_event *a, const salt
         a->use_trigger_values == b->use_trigger_values && a->n_assignments == b->n_assignments;
     for (int i = 0; same && i < a->n_assignments; ++i) {
         same = same_name(ma, a->assignments[i].variable, mb, b->assignments[i].variable) &&
+               a->assignments[i].per_size == b->assignments[i].per_size &&
                same_expr(ma, a->assignments[i].value, mb, b->assignments[i].value);
     }
     return same;

@@ -94,6 +94,33 @@ static void conditions_are_armed_again_when_they_become_false(void **state)
           "N", 0, 1, 1, 2, 2);
 }
 
+/* A concentration that is set becomes molecules once all else that happens has its value: a size
+ * that the same event sets, or another one at that time, or a rule, or one that is drawn; and after
+ * a delay. */
+static void concentrations_are_set_for_the_size_that_is(void **state)
+{
+    (void)state;
+    CHECK("compartments: {V: 2}\nspecies: {X: {initial: 4, compartment: V}}\n"
+          "events: {e: {at: 1, set: {\"[X]\": 3 + X/V, V: 5}}}\n",
+          "X", 4, 25);
+    CHECK("compartments: {V: 2}\nspecies: {X: {initial: 4, compartment: V}}\n"
+          "events:\n  first: {at: 1, priority: 2, set: {V: 3}}\n"
+          "  second: {at: 1, priority: 1, set: {\"[X]\": 10*V}}\n",
+          "X", 4, 60); /* 20, by the size of the trigger's time */
+    CHECK("parameters: {p: 1}\ncompartments: {V: {}}\nrules: {V: 2*p}\n"
+          "species: {X: {initial: 4, compartment: V}}\n"
+          "events: {e: {at: 1, set: {p: 3, \"[X]\": 10}}}\n",
+          "X", 4, 60);
+    CHECK("compartments: {V: 2}\nspecies: {X: {initial: 4, compartment: V}}\n"
+          "events:\n  wait: {at: 0.5, delay: 0.4, set: {\"[X]\": 10}}\n"
+          "  grow: {at: 0.7, set: {V: 7}}\n",
+          "X", 4, 70);
+    CHECK("compartments: {V: 1}\nspecies: {X: {initial: 4, compartment: V}, bad: 0}\n"
+          "events:\n  e: {at: 0.5, set: {\"[X]\": 1000, V: \"uniform(1, 2)\"}}\n"
+          "  f: {at: 0.7, set: {bad: abs(X/V - 1000) > 1}}\n",
+          "bad", 0, 0);
+}
+
 static void the_value_before_time_0_decides_at_time_0(void **state)
 {
     (void)state;
@@ -576,6 +603,7 @@ int main(void)
         cmocka_unit_test(conditions_on_time_hold_at_that_very_time),
         cmocka_unit_test(conditions_on_counts_set_off_at_the_very_reaction),
         cmocka_unit_test(conditions_are_armed_again_when_they_become_false),
+        cmocka_unit_test(concentrations_are_set_for_the_size_that_is),
         cmocka_unit_test(the_value_before_time_0_decides_at_time_0),
         cmocka_unit_test(conditions_on_time_and_state_follow_both),
         cmocka_unit_test(delays_are_computed_when_the_trigger_sets_off),

@@ -964,38 +964,19 @@ static void events_assign_concentrations_with_the_size_afterwards(void **state)
                   ASSIGN("cell", CI("p")) "</listOfEventAssignments>")
             EVENT("id=\"F\"", "<true/>",
                   "<listOfEventAssignments>" ASSIGN("X", CN("3")) "</listOfEventAssignments>")));
-    check_printed(m, m->events[0].assignments[0].value, "3*p");
+    for (int e = 0; e < 2; ++e) {
+        check_printed(m, m->events[e].assignments[0].value, "3");
+        assert_true(m->events[e].assignments[0].per_size);
+    }
     check_printed(m, m->events[0].assignments[1].value, "p");
-    check_printed(m, m->events[1].assignments[0].value, "3*cell");
+    assert_false(m->events[0].assignments[1].per_size);
     saltus_model_destroy(m);
-    check_refused(
-        EVENTS(
-            "false",
-            EVENT(
-                "id=\"E\"", "<true/>",
-                "<listOfEventAssignments>" ASSIGN(
-                    "cell",
-                    CI(
-                        "p")) "</listOfEventAssignments>") "<event id=\"F\" "
-                                                           "useValuesFromTriggerTime=\"true\"><"
-                                                           "trigger "
-                                                           "initialValue=\"true\" "
-                                                           "persistent=\"true\">" MATH("<true/>") "</trigger><delay>" MATH(
-                                                               CN("1")) "</"
-                                                                        "delay><"
-                                                                        "listOfEventAssignments"
-                                                                        ">" ASSIGN("X",
-                                                                                   CI("p")) "</"
-                                                                                            "listOf"
-                                                                                            "EventA"
-                                                                                            "ssignm"
-                                                                                            "ents><"
-                                                                                            "/event"
-                                                                                            ">"),
-        SALTUS_E_UNSUPPORTED,
-        "event 'F': assigns the concentration of 'X' after a delay, while the size of 'cell' "
-        "varies",
-        NULL);
+    m = read_text(EVENTS("false", EVENT("id=\"F\"", "<true/>",
+                                        "<listOfEventAssignments>" ASSIGN("X", CN("3")) //
+                                        "</listOfEventAssignments>")));
+    check_printed(m, m->events[0].assignments[0].value, "3*cell"); /* which nothing changes */
+    assert_false(m->events[0].assignments[0].per_size);
+    saltus_model_destroy(m);
 }
 
 static void events_that_make_no_sense_are_refused(void **state)

@@ -62,11 +62,12 @@ typedef struct saltus_trigger {
     int32_t first_variate, n_variates; /**< drawn before the delay is computed */
 } saltus_trigger;
 
-/** An event's assignment: row `row` takes the value of the program. Or a value at time 0 that
- * differs from trajectory to trajectory. */
+/** An event's assignment: row `row` takes the value of the program, times that of row `size` once
+ * the event's others are made, if that is not -1. Or a value at time 0 that differs from trajectory
+ * to trajectory. */
 typedef struct saltus_setting {
     saltus_program value;
-    int32_t row;
+    int32_t row, size;
     int32_t first_variate, n_variates; /**< drawn before the value is computed */
     int32_t reads_rules;               /**< of a value at time 0 */
 } saltus_setting;

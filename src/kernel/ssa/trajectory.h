@@ -140,6 +140,7 @@ SALTUS_FN saltus_failure saltus_trajectory_set(saltus_trajectory *p, int setting
     }
     p->rounded[SALTUS_AT(setting)] |= whole != value;
     p->x[SALTUS_AT(row)] = (int64_t)whole;
+    p->v[SALTUS_AT(row)] = whole; /* rules that give sizes may read it */
     return SALTUS_FINE;
 }
 
@@ -215,6 +216,25 @@ SALTUS_FN int saltus_trajectory_next_due(saltus_trajectory *p)
     return best;
 }
 
+/* Make the assignments of an event that, or do not, depend on a size that it may set. Returns
+ * whether there are others. */
+SALTUS_FN int saltus_trajectory_assign(saltus_trajectory *p, const saltus_trigger *e,
+                                       const double *values, int are_sized)
+{
+    int others = 0;
+    for (int k = 0; k < e->n_assignments && p->failure == SALTUS_FINE; ++k) {
+        const int setting = e->first_assignment + k, size = p->n->settings[setting].size;
+        if ((size >= 0) != are_sized) {
+            others = 1;
+        } else {
+            const double value = values[SALTUS_AT(k)];
+            (void)saltus_trajectory_set(p, setting,
+                                        are_sized ? value * p->v[SALTUS_AT(size)] : value);
+        }
+    }
+    return others;
+}
+
 /* Execute pending event i: all its assignments at once. */
 SALTUS_FN saltus_failure saltus_trajectory_execute(saltus_trajectory *p, int i)
 {
@@ -223,14 +243,14 @@ SALTUS_FN saltus_failure saltus_trajectory_execute(saltus_trajectory *p, int i)
     if (!e->use_trigger_values && saltus_trajectory_evaluate(p, e, values) != SALTUS_FINE) {
         return p->failure;
     }
-    for (int k = 0; k < e->n_assignments; ++k) {
-        if (saltus_trajectory_set(p, e->first_assignment + k, values[SALTUS_AT(k)]) !=
-            SALTUS_FINE) {
-            return p->failure;
-        }
+    if (saltus_trajectory_assign(p, e, values, 0) && p->failure == SALTUS_FINE) {
+        saltus_trajectory_run_live_rules(p); /* sizes may be rules */
+        (void)saltus_trajectory_assign(p, e, values, 1);
     }
-    saltus_trajectory_forget(p, i);
-    return SALTUS_FINE;
+    if (p->failure == SALTUS_FINE) {
+        saltus_trajectory_forget(p, i);
+    }
+    return p->failure;
 }
 
 /** Bring rows, flags and events in line with the counts and the time. It is called after either

@@ -33,8 +33,16 @@ static saltus_status fill_settings(saltus_freezer *f, const saltus_event *e, sal
     for (int k = 0; k < e->n_assignments; ++k) {
         const saltus_assignment *a = &e->assignments[k];
         saltus_setting *s = &f->settings[t->n_settings];
+        const int compartment = a->per_size ? f->model->variables[a->variable].compartment : -1;
+        const saltus_expr *value = a->value;
+        s->size = compartment >= 0 ? f->net->bindings[compartment].row : -1;
+        if (compartment >= 0 && s->size < 0) { /* a size that is always the same */
+            value = saltus_expr_2(f->arena, SALTUS_OP_MUL, value,
+                                  saltus_expr_variable(f->arena, compartment));
+            SALTUS_NEED(value);
+        }
         SALTUS_TRY(
-            saltus_compile_drawing(f, a->value, &s->value, &s->first_variate, &s->n_variates, err));
+            saltus_compile_drawing(f, value, &s->value, &s->first_variate, &s->n_variates, err));
         s->row = f->net->bindings[a->variable].row;
         f->net->setting_names[t->n_settings] = f->model->variables[a->variable].id;
         f->net->setting_events[t->n_settings] = e->id;

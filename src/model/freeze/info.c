@@ -218,9 +218,10 @@ static void print_events(const saltus_model *m, FILE *out)
             saltus_expr_print(m, e->delay, out);
         }
         for (int k = 0; k < e->n_assignments; ++k) {
-            fprintf(out, "%s%s = ", k > 0 ? ", " : ": ",
-                    m->variables[e->assignments[k].variable].id);
-            saltus_expr_print(m, e->assignments[k].value, out);
+            const saltus_assignment *a = &e->assignments[k];
+            fprintf(out, a->per_size ? "%s[%s] = " : "%s%s = ", k > 0 ? ", " : ": ",
+                    m->variables[a->variable].id);
+            saltus_expr_print(m, a->value, out);
         }
         fputc('\n', out);
     }

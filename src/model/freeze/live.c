@@ -37,6 +37,7 @@ static void note_events(search *s)
     }
     for (int i = 0; i < t->n_settings; ++i) {
         note_program(s, t->settings[i].value);
+        note(s, t->settings[i].size);
     }
     for (int i = 0; i < t->n_variates; ++i) {
         for (int k = 0; k < t->variates[i].n; ++k) {

@@ -207,6 +207,7 @@ saltus_status saltus_fill_starts(saltus_freezer *f, saltus_error *err)
         SALTUS_TRY(saltus_compile_drawing(f, v->initial, &s->value, &s->first_variate,
                                           &s->n_variates, err));
         s->row = f->net->bindings[f->start_order[i]].row;
+        s->size = -1;
         s->reads_rules = saltus_reads_rule(f, v->initial);
         f->net->setting_names[t->n_settings] = v->id;
         f->net->setting_events[t->n_settings] = NULL;

@@ -89,7 +89,9 @@ typedef struct saltus_delay {
 } saltus_delay;
 
 typedef struct saltus_assignment {
-    int variable; /**< species (in molecules), parameter or compartment */
+    int variable;  /**< species (in molecules), parameter or compartment */
+    bool per_size; /**< value is that of a species per size of its compartment, as that is once all
+                        else that the event sets has its value */
     const saltus_expr *value;
 } saltus_assignment;
 

@@ -72,7 +72,6 @@ static saltus_status read_assignments(sbml_reader *r, int e, const sbml_place *a
             goto done;
         }
         r->info[v].event = e + 1;
-        r->info[v].position = out->n_assignments;
         list[out->n_assignments].variable = v;
         SALTUS_TRY(sbml_convert(r, &place, EventAssignment_getMath(assignment),
                                 &list[out->n_assignments].value));
@@ -82,54 +81,23 @@ done:
     return status;
 }
 
-static bool is_no_number(const saltus_expr *node, void *user)
-{
-    (void)user;
-    return node->op == SALTUS_OP_VARIABLE || node->op == SALTUS_OP_TIME;
-}
-
-/* Whether all values are numbers, the same whenever they are computed. */
-static bool assigns_numbers(const saltus_event *event)
-{
-    bool numbers = true;
-    for (int k = 0; k < event->n_assignments; ++k) {
-        numbers &= !saltus_expr_any(event->assignments[k].value, is_no_number, NULL);
-    }
-    return numbers;
-}
-
-/* Species get molecules. A concentration is assigned with the size that the compartment has after
- * the event. Where that is not known when the value is computed, because the event waits, there is
- * no right number of molecules to compute. */
-static saltus_status count_molecules(sbml_reader *r, int e, const sbml_place *at, saltus_event *out)
+/* Species get molecules, and those that are concentrations what these make of the size that the
+ * compartment has when the event is executed. */
+static saltus_status count_molecules(sbml_reader *r, saltus_event *out)
 {
     saltus_status status = SALTUS_OK;
     saltus_error *err = r->err;
-    saltus_assignment *list = NULL;
-    if (out->n_assignments == 0) {
-        goto done;
-    }
-    /* then they are those of the end of the delay, and so are sizes */
-    out->use_trigger_values &= !out->delay || !assigns_numbers(out);
-    list = saltus_arena_alloc(&r->model->arena, (size_t)out->n_assignments * sizeof *list);
+    saltus_assignment *list =
+        saltus_arena_alloc(&r->model->arena, ((size_t)out->n_assignments + 1) * sizeof *list);
     SALTUS_NEED(list);
     for (int k = 0; k < out->n_assignments; ++k) {
         const int v = out->assignments[k].variable;
         const int compartment = r->model->variables[v].compartment;
         const sbml_info *in = compartment < 0 ? NULL : &r->info[compartment];
-        const bool with_size = in && in->event == e + 1;
-        if (in && r->info[v].concentration && !with_size && out->delay && out->use_trigger_values &&
-            (in->has_rule || in->assigned || in->rate)) {
-            status =
-                sbml_fail(r, SALTUS_E_UNSUPPORTED, at->line,
-                          "%s: assigns the concentration of '%s' after a delay, while the "
-                          "size of '%s' varies",
-                          at->what, r->model->variables[v].id, r->model->variables[compartment].id);
-            goto done;
-        }
         list[k].variable = v;
-        list[k].value = sbml_to_molecules(r, v, out->assignments[k].value,
-                                          with_size ? out->assignments[in->position].value : NULL);
+        list[k].per_size =
+            in && r->info[v].concentration && (in->has_rule || in->assigned || in->rate);
+        list[k].value = sbml_to_molecules(r, v, out->assignments[k].value, list[k].per_size);
         SALTUS_NEED(list[k].value);
     }
     out->assignments = list;
@@ -176,7 +144,7 @@ static saltus_status read_event(sbml_reader *r, int e)
     SALTUS_TRY(read_formula(r, &place, "priority", priority ? Priority_getMath(priority) : NULL,
                             &out.priority));
     SALTUS_TRY(read_assignments(r, e, &place, &out));
-    SALTUS_TRY(count_molecules(r, e, &place, &out));
+    SALTUS_TRY(count_molecules(r, &out));
     if (!out.trigger) {
         sbml_warn(r, place.line, "%s has no trigger and never fires", place.what);
         goto done;

@@ -34,8 +34,7 @@ const saltus_expr *sbml_variable_in_formula(sbml_reader *r, int v)
     return e;
 }
 
-const saltus_expr *sbml_to_molecules(sbml_reader *r, int v, const saltus_expr *value,
-                                     const saltus_expr *size)
+const saltus_expr *sbml_to_molecules(sbml_reader *r, int v, const saltus_expr *value, bool per_size)
 {
     saltus_arena *arena = &r->model->arena;
     const int compartment = r->model->variables[v].compartment;
@@ -51,8 +50,9 @@ const saltus_expr *sbml_to_molecules(sbml_reader *r, int v, const saltus_expr *v
     }
     if (info->concentration) {
         sbml_use_size(r, compartment);
-        value = saltus_expr_2(arena, SALTUS_OP_MUL, value,
-                              size ? size : saltus_expr_variable(arena, compartment));
+        value = per_size ? value
+                         : saltus_expr_2(arena, SALTUS_OP_MUL, value,
+                                         saltus_expr_variable(arena, compartment));
     }
     return value;
 }
@@ -67,7 +67,7 @@ saltus_status sbml_rate_of_molecules(sbml_reader *r, const sbml_place *place, in
     const int c = r->model->variables[v].compartment;
     const saltus_expr *value = NULL, *growth = NULL;
     SALTUS_TRY(sbml_convert(r, place, math, &value));
-    value = sbml_to_molecules(r, v, value, NULL);
+    value = sbml_to_molecules(r, v, value, false);
     SALTUS_NEED(value);
     if (r->model->variables[v].kind == SALTUS_KIND_SPECIES && info->concentration) {
         if (r->info[c].has_rule) {

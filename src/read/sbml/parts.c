@@ -292,7 +292,7 @@ static saltus_status read_initial(sbml_reader *r, InitialAssignment_t *assignmen
     const int v = sbml_find(r, id)->index;
     const saltus_expr *value = NULL;
     SALTUS_TRY(sbml_convert(r, &place, InitialAssignment_getMath(assignment), &value));
-    r->model->variables[v].initial = sbml_to_molecules(r, v, value, NULL);
+    r->model->variables[v].initial = sbml_to_molecules(r, v, value, false);
     SALTUS_NEED(r->model->variables[v].initial);
 done:
     return status;
@@ -312,7 +312,7 @@ static saltus_status read_rule(sbml_reader *r, Rule_t *rule)
         goto done;
     }
     SALTUS_TRY(sbml_convert(r, &place, Rule_getMath(rule), &value));
-    r->model->variables[v].rule = sbml_to_molecules(r, v, value, NULL);
+    r->model->variables[v].rule = sbml_to_molecules(r, v, value, false);
     SALTUS_NEED(r->model->variables[v].rule);
 done:
     return status;

@@ -37,14 +37,14 @@ typedef struct sbml_info {
     bool concentration; /* species: its name in formulas means a concentration */
     double factor;      /* species: its conversion factor, substance per extent */
     Species_t *species;
-    bool no_size;        /* compartment: a point */
-    bool size_assumed;   /* compartment without a size: 1, and the first use warns */
-    bool initialized;    /* by an initial assignment */
-    bool has_rule;       /* an assignment rule, converted or not */
-    Rule_t *rate;        /* its rate rule, or NULL */
-    bool assigned;       /* by some event */
-    bool is_wanted;      /* its possible values are being looked for */
-    int event, position; /* the last event that assigns it (from 1), and its place there */
+    bool no_size;      /* compartment: a point */
+    bool size_assumed; /* compartment without a size: 1, and the first use warns */
+    bool initialized;  /* by an initial assignment */
+    bool has_rule;     /* an assignment rule, converted or not */
+    Rule_t *rate;      /* its rate rule, or NULL */
+    bool assigned;     /* by some event */
+    bool is_wanted;    /* its possible values are being looked for */
+    int event;         /* the last event that assigns it, from 1 */
 } sbml_info;
 
 /* A reactant or product with an id, which formulas may use for its stoichiometry. */
@@ -171,10 +171,10 @@ SALTUS_MUST_CHECK saltus_status sbml_read_events(sbml_reader *r);
  * (concentration, moles), in terms of molecules. */
 SALTUS_MUST_CHECK saltus_status sbml_convert(sbml_reader *r, const sbml_place *place,
                                              const ASTNode_t *math, const saltus_expr **out);
-/** math.c: a value in the units that formulas use for variable v, as molecules. `size` is the
- * size of the compartment, NULL for the present one. NULL when memory ran out. */
+/** math.c: a value in the units that formulas use for variable v, as molecules; `per_size`: those
+ * of a concentration in a compartment of size 1. NULL when memory ran out. */
 const saltus_expr *sbml_to_molecules(sbml_reader *r, int v, const saltus_expr *value,
-                                     const saltus_expr *size);
+                                     bool per_size);
 /** math.c: the rate of change that a rate rule's formula gives variable v, in molecules. */
 SALTUS_MUST_CHECK saltus_status sbml_rate_of_molecules(sbml_reader *r, const sbml_place *place,
                                                        int v, const ASTNode_t *math,

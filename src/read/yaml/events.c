@@ -4,25 +4,39 @@
 
 #include <string.h>
 
+/* What is set: `A`, or `[A]`, a species' concentration. */
 static saltus_status find_target(const saltus_yaml_reader *r, const saltus_yaml_node *key,
-                                 const char *what, int *out)
+                                 const char *what, saltus_assignment *out)
 {
-    const int v = saltus_model_find(r->model, key->text);
+    saltus_status status = SALTUS_OK;
+    saltus_error *err = r->err;
+    const size_t n = strlen(key->text);
+    out->per_size = n > 2 && key->text[0] == '[' && key->text[n - 1] == ']';
+    const char *name = saltus_arena_strndup(&r->model->arena, key->text + out->per_size,
+                                            n - 2 * (size_t)out->per_size);
+    SALTUS_NEED(name);
+    const int v = saltus_model_find(r->model, name);
     if (v < 0) {
-        const saltus_status status = saltus_yaml_fail(
-            r, key, SALTUS_E_MODEL, "%s: '%.100s' is not defined", what, key->text);
-        const char *nearest = saltus_model_nearest(r->model, key->text);
+        status =
+            saltus_yaml_fail(r, key, SALTUS_E_MODEL, "%s: '%.100s' is not defined", what, name);
+        const char *nearest = saltus_model_nearest(r->model, name);
         if (nearest) {
             saltus_error_hint(r->err, "did you mean '%.100s'?", nearest);
         }
-        return status;
+        goto done;
     }
     const saltus_variable *x = &r->model->variables[v];
-    *out = v;
-    return x->constant || x->rule
-               ? saltus_yaml_fail(r, key, SALTUS_E_MODEL, "%s: '%.100s' cannot be set: %s", what,
-                                  key->text, x->rule ? "a rule determines it" : "it is constant")
-               : SALTUS_OK;
+    out->variable = v;
+    if (x->constant || x->rule) {
+        status = saltus_yaml_fail(r, key, SALTUS_E_MODEL, "%s: '%.100s' cannot be set: %s", what,
+                                  name, x->rule ? "a rule determines it" : "it is constant");
+    } else if (out->per_size && (x->kind != SALTUS_KIND_SPECIES || x->compartment < 0)) {
+        status = saltus_yaml_fail(r, key, SALTUS_E_MODEL,
+                                  "%s: '%.100s' has no concentration: it is in no compartment",
+                                  what, name);
+    }
+done:
+    return status;
 }
 
 static saltus_status read_assignments(const saltus_yaml_reader *r, const saltus_yaml_node *node,
@@ -48,7 +62,7 @@ static saltus_status read_assignments(const saltus_yaml_reader *r, const saltus_
         if (saltus_map_put(&seen, e->key->text, 0) != 0) {
             SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
         }
-        SALTUS_TRY(find_target(r, e->key, what, &list->variable));
+        SALTUS_TRY(find_target(r, e->key, what, list));
         SALTUS_TRY(saltus_yaml_expr(r, e->value, what, &list->value));
     }
 done:
