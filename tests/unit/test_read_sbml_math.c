@@ -272,6 +272,33 @@ static void trigonometry_has_its_names(void **state)
                                                                                 "listOfRules>\n")
 #define CALL(name, args) "<apply>" CI(name) args "</apply>"
 
+/* X is a concentration: times the size it is the whole number of molecules that it is. */
+static void sizes_cancel(void **state)
+{
+    static const struct {
+        const char *text, *printed;
+    } cases[] = {
+        {APPLY("times", CI("X") CI("cell")), "X"},
+        {APPLY("times", CI("cell") CI("k") CI("X")), "k*X"},
+        {APPLY("times", CI("cell") CI("X") CI("X")), "X*(X/cell)"},
+        {APPLY("times", CI("cell") CI("X") CI("cell")), "X*cell"},
+        {APPLY("times", CI("X") CI("k")), "X/cell*k"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        char text[3000];
+        (void)snprintf(
+            text, sizeof text,
+            L3(CELL LIST("Species", SPECIES("X", "false", "initialAmount=\"10\"")) LIST(
+                "Parameters", PARAMETER("k", "true", "value=\"2\"") PARAMETER("y", "false", ""))
+                   LIST("Rules", "<assignmentRule variable=\"y\">" MATH("%s") "</assignmentRule>")),
+            cases[i].text);
+        saltus_model *m = read_text(text);
+        check_printed(m, variable(m, "y")->rule, cases[i].printed);
+        saltus_model_destroy(m);
+    }
+}
+
 static void functions_are_inlined(void **state)
 {
     (void)state;
@@ -532,6 +559,7 @@ int main(void)
         cmocka_unit_test(numbers_keep_their_bits),
         cmocka_unit_test(operations_have_their_shape_and_meaning),
         cmocka_unit_test(trigonometry_has_its_names),
+        cmocka_unit_test(sizes_cancel),
         cmocka_unit_test(functions_are_inlined),
         cmocka_unit_test(functions_that_cannot_be_inlined_are_refused),
         cmocka_unit_test(symbols_of_distributions_are_functions),

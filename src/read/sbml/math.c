@@ -224,6 +224,31 @@ static int fold_depth(int n, int i)
     return 1 + fold_depth(n - n / 2, 0);
 }
 
+/* A concentration times the size of its compartment is its amount, which the quotient's rounding
+ * would miss by a last place: sizes leave the n factors for it. Returns how many there are then. */
+static int cancel_sizes(const saltus_model *model, const saltus_expr **factors, int n)
+{
+    for (int i = 0; i < n; ++i) {
+        const saltus_expr *size = factors[i];
+        bool cancels = false;
+        for (int k = 0; k < n && size->op == SALTUS_OP_VARIABLE && !cancels &&
+                        model->variables[size->variable].kind == SALTUS_KIND_COMPARTMENT;
+             ++k) {
+            const saltus_expr *of = factors[k];
+            cancels = of->op == SALTUS_OP_DIV && of->args[1]->op == SALTUS_OP_VARIABLE &&
+                      of->args[1]->variable == size->variable;
+            factors[k] = cancels ? of->args[0] : of;
+        }
+        if (cancels) {
+            memmove(factors + i, factors + i + 1,
+                    (size_t)(n - i - 1) * sizeof(const saltus_expr *));
+            --n;
+            i = -1;
+        }
+    }
+    return n;
+}
+
 /* libsbml makes plus(a, b, c) a chain of binary nodes from the left, so a chain is taken apart
  * first: walk down its left side, and collect the arguments from the right. */
 static saltus_status convert_folded(sbml_converter *c, const sbml_scope *in, const ASTNode_t *node,
@@ -261,6 +286,7 @@ static saltus_status convert_folded(sbml_converter *c, const sbml_scope *in, con
     for (int i = 0; i < n; ++i) {
         SALTUS_TRY(sbml_convert_node(c, in, terms[i], depth + fold_depth(n, i), &args[i]));
     }
+    n = folded[k].op == SALTUS_OP_MUL ? cancel_sizes(c->r->model, args, n) : n;
     *out = sbml_fold(&c->r->model->arena, folded[k].op, n, args);
     SALTUS_TRY(sbml_made(c, *out));
 done:
