@@ -65,11 +65,14 @@ _BY_STATUS = {1: InvalidError, 2: ModelError, 3: ModelError, 4: ModelError, 5: O
 # The library's fields of options, in backquotes, as arguments are called here.
 _ARGUMENTS = {"columns": "species", "n_threads": "threads", "n_streams": "streams", "n_bins": "bins",
               "n_critical": "nc", "n_exact": "exact_steps", "vary": "sweep"}
+_OF_READ = {"molecules_per_mole": "mole", "stoichiometry": "stoichiometry", "law": "law",
+            "volume": "volume"}
 
 
 def _text(chars: Any) -> str:
-    return re.sub(r"`(\w+)", lambda m: "`" + _ARGUMENTS.get(m[1], m[1]),
-                  ffi.string(chars).decode("utf-8", "replace"))
+    text = re.sub(r"`(\w+) ([^`]*)`", lambda m: f"`{_OF_READ[m[1]]} {m[2]}` of read"
+                  if m[1] in _OF_READ else m[0], ffi.string(chars).decode("utf-8", "replace"))
+    return re.sub(r"`(\w+)", lambda m: "`" + _ARGUMENTS.get(m[1], m[1]), text)
 
 
 def record() -> Any:

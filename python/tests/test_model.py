@@ -99,6 +99,20 @@ def test_names_that_are_not_there_get_near_ones(arrive):
     arrive.run(until=1)  # as before
 
 
+def test_hints_name_the_arguments_of_read():
+    model = saltus.read("species: {A: 9}\nreactions: {r: {equation: A -> 0.3 A, law: A}}\n")
+    with pytest.raises(saltus.Error) as failure:
+        model.run(until=1)
+    assert failure.value.hint.startswith("`stoichiometry draw` of read draws one")
+
+
+def test_amounts_are_real_by_method_ode():
+    model = saltus.read("species: {A: 5*B, B: 0.4}\nreactions: {r: A -> B @ 0.1}\n")
+    assert model.run(until=1, method="ode")["A"][0, 0] == 2.0
+    assert model.run(until=1)["A"][0, 0] == 0  # from 0.4 molecules, which are none
+    assert model.run(until=1, method="ode", set={"B": 0.25})["A"][0, 0] == 1.25
+
+
 def test_tells_what_devices_there_are():
     assert saltus.devices().startswith("cpu: ") and "generic" in saltus.devices()
 
