@@ -9,7 +9,7 @@
 #include <time.h>
 
 /* Of the time, the pilot's first part; shorter ones where that is too much. */
-static const double first_part = 0x1p-30, shortest_part = 0x1p-90;
+static const double first_part = 0x1p-30, shortest_part = 0x1p-1020;
 static const double enough = 4096.0;      /* steps that tell a short run from a long one */
 static const double short_run = 1e8;      /* steps in all that take no hour */
 static const double many_molecules = 1e4; /* of which there are enough to do with fewer */
@@ -81,7 +81,7 @@ static bool pilot_run(const saltus_plan *plan, double t_end, double n_trajectori
             factor = steps >= enough && factor > 16.0 ? 16.0 : factor;
             part *= factor;
         } else if (p->until == 0.0 && part > shortest_part) {
-            part *= first_part;
+            part = fmax(part * part, shortest_part);
         } else if (p->until > 0.0 && before < enough && factor > 2.0) {
             part /= factor; /* much begins to happen there: come nearer to it */
             factor = 2.0;

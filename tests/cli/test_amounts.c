@@ -316,6 +316,7 @@ static void long_runs_are_told_beforehand(void **state)
         {"run moles.xml --until 1e9 --mole 1e18 --runs 1e6", {"--mole 5e+05", "a GPU", ""}},
         {"run box.yaml --until 1e9 --runs 9", {"steps)", "fewer and larger sites", "a GPU"}},
         {"run box.yaml --until 1e9 --method nsm", {"jumps)", "fewer and larger sites", ""}},
+        {"run fast.yaml --until 1e100", {" years (2e+112 reactions)", "", ""}},
         {"run swings.yaml --until 1e13", {" years (1 trajectories)", "an earlier end", ""}},
     };
     (void)state;
