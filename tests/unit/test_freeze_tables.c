@@ -581,6 +581,28 @@ static void clocks_have_the_value_of_their_condition(void **state)
     }
 }
 
+/* Beside rate rules, too: a value that something takes in no time is never seen. */
+static void what_moves_equals_nothing(void **state)
+{
+    static const char *const triggers[] = {"y == 2", "time > 1 and y != A", "sin(time) == 0.5",
+                                           "double - 4 == 0"};
+    (void)state;
+    for (size_t i = 0; i < sizeof triggers / sizeof *triggers; ++i) {
+        char text[300];
+        (void)snprintf(text, sizeof text,
+                       "parameters: {y: 0, z: 1}\nspecies: {A: 2}\nrules: {double: 2*y}\n"
+                       "rate rules: {y: 1}\nevents:\n  e: {when: \"%s\", set: {z: 2}}\n",
+                       triggers[i]);
+        check_not_frozen(text, SALTUS_E_UNSUPPORTED,
+                         "model.yaml:6: event 'e': its trigger compares by == or != what changes "
+                         "between reactions, which passes every value in no time");
+    }
+    saltus_model_destroy(freeze_text("parameters: {y: 0, z: 1}\nspecies: {A: 2}\n"
+                                     "rate rules: {y: 1}\nevents:\n"
+                                     "  e: {when: \"time == 5 and z == A\", set: {z: 2}}\n",
+                                     SALTUS_LAW_LITERAL));
+}
+
 /* A law that drifts becomes a thinned one, a trigger that does is refused, but for comparisons. */
 static void other_dependence_on_time_is_drift(void **state)
 {
@@ -661,6 +683,7 @@ int main(void)
         cmocka_unit_test(propensities_are_those_of_the_laws),
         cmocka_unit_test(comparisons_with_time_become_clocks),
         cmocka_unit_test(clocks_have_the_value_of_their_condition),
+        cmocka_unit_test(what_moves_equals_nothing),
         cmocka_unit_test(other_dependence_on_time_is_drift),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,13 @@
 /* Events: triggers, in which no time is left, and what is set. */
 #include "model/freeze/freeze.h"
 
+/* What moves passes any value at a moment that no step ends at. */
+static bool equals_what_moves(const saltus_expr *node, void *user)
+{
+    const saltus_freezer *f = user;
+    return (node->op == SALTUS_OP_EQ || node->op == SALTUS_OP_NE) && saltus_moves(f, node);
+}
+
 /* What still reads the time is followed as it goes on, but on a lattice, where that cannot be. */
 saltus_status saltus_free_triggers(saltus_freezer *f, const saltus_expr **triggers,
                                    saltus_error *err)
@@ -13,6 +20,15 @@ saltus_status saltus_free_triggers(saltus_freezer *f, const saltus_expr **trigge
                        saltus_place(f->model, e->line, place), e->id);
         const saltus_expr *trigger = saltus_compare_moments(f, e->trigger);
         SALTUS_NEED(trigger);
+        if (f->is_continuous && saltus_expr_any(trigger, equals_what_moves, f)) {
+            saltus_error_set(err, SALTUS_E_UNSUPPORTED,
+                             "%s compares by == or != what changes between reactions, which passes "
+                             "every value in no time",
+                             what);
+            saltus_error_hint(err, "compare it by <, <=, > or >=");
+            status = SALTUS_E_UNSUPPORTED;
+            goto done;
+        }
         f->may_turn = !f->is_continuous && !f->model->space;
         SALTUS_TRY(saltus_free_of_time(
             f, trigger, f->model->space || saltus_turns_unseen(f, trigger), what,

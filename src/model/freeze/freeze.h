@@ -230,8 +230,7 @@ bool saltus_moves(const saltus_freezer *f, const saltus_expr *e);
 /** Refuse rate rules that cannot be simulated, and note what they move. */
 SALTUS_MUST_CHECK saltus_status saltus_note_rates(saltus_freezer *f, saltus_error *err);
 /** Whether e is true at moments that no comparison shows: it reads the time elsewhere than within
- * <,
- * <=, > and >=, in a model that has no rate rules. */
+ * <, <=, > and >=. */
 bool saltus_turns_unseen(const saltus_freezer *f, const saltus_expr *e);
 /** Where triggers still read the time and there are no rate rules, make the model continuous all
  * the same: it gets a variable that lets steps follow what the triggers compare. */

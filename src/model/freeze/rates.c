@@ -71,7 +71,7 @@ static bool find_root(const saltus_expr *node, void *user)
 
 bool saltus_turns_unseen(const saltus_freezer *f, const saltus_expr *e)
 {
-    if (f->is_continuous || saltus_op_is_order(e->op) || !saltus_reads_time(f, e)) {
+    if (saltus_op_is_order(e->op) || !saltus_reads_time(f, e)) {
         return false;
     }
     bool unseen = e->n_args == 0;
