@@ -155,6 +155,7 @@ static void begin(evaluation *v, int i)
     } else if (!saltus_value_of(var) && var->kind == SALTUS_KIND_SPECIES) {
         v->status = saltus_error_set(v->err, SALTUS_E_MODEL, "%sspecies '%s' has no initial amount",
                                      saltus_place(m, var->line, place), var->id);
+        saltus_error_hint(v->err, "`set` gives it one");
         return;
     }
     frame *grown = saltus_grow(v->frames, v->n_frames, &v->frames_capacity, sizeof *v->frames);
