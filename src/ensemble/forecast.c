@@ -249,20 +249,30 @@ static void forecast_by_pilot(const saltus_plan *plan, double t_end, double n_tr
     saltus_backend_close(cpu);
 }
 
+/* Seconds of the processor so far. */
+static double processor_seconds(void)
+{
+    return (double)clock() / CLOCKS_PER_SEC;
+}
+
 /* Seconds of the processor until a time, the least of some tries if the first ones take long: a
- * busy machine may make a moment of nothing last. Negative: it does not go so far. */
+ * busy machine may make a moment of nothing last, and end a try that had hardly begun. Negative: it
+ * does not go so far. */
 static double time_until(const saltus_plan *plan, double until, double long_enough)
 {
+    const double stopped = 0.05; /* a quarter of what a try may last */
     double least = HUGE_VAL;
-    for (int tries = 0; tries < 3 && !(least < long_enough); ++tries) {
-        const clock_t start = clock();
+    for (int tries = 0; tries < 4 && !(least < long_enough); ++tries) {
+        const double start = processor_seconds();
         pilot p = {0};
-        if (!try_until(plan, until, &p)) {
+        const bool arrives = try_until(plan, until, &p);
+        const double own = processor_seconds() - start;
+        if (!arrives && own > stopped) {
             return -1.0;
         }
-        least = fmin(least, (double)(clock() - start) / CLOCKS_PER_SEC);
+        least = arrives ? fmin(least, own) : least;
     }
-    return least;
+    return least < HUGE_VAL ? least : -1.0;
 }
 
 /* What parts of a trajectory took that were tried: the first, which sets up and hardly begins, and
@@ -288,13 +298,19 @@ static double extrapolate(const parts *p, double t_end)
 /* Seconds that a trajectory takes a core, from parts of one; 0: it does not go far. */
 static double try_parts(const saltus_plan *plan, double t_end, double n_trajectories)
 {
-    const double long_enough = 0.02, most = 0.4, soon = 100.0, begun = saltus_now();
+    const double long_enough = 0.02, most = 0.4, soon = 100.0;
+    double begun = processor_seconds();
     double part = first_part;
     parts p = {0};
-    while (p.length < t_end && saltus_now() - begun < most) {
+    while (p.length < t_end && processor_seconds() - begun < most) {
         const double until = part < 1.0 ? t_end * part : t_end;
         if (until > 0.0) {
             const double own = time_until(plan, until, long_enough);
+            if (own < 0.0 && p.n == 0 && part > shortest_part) {
+                part = fmax(part * part, shortest_part);
+                begun = processor_seconds();
+                continue;
+            }
             if (own < 0.0) {
                 break;
             }
