@@ -101,7 +101,8 @@ done:
 }
 
 /* The value at time 0, if there is one. Numbers of molecules are looked at here, where their place
- * is known; freezing looks at those that are computed. */
+ * is known; freezing looks at those that are computed. What reactions do not change may be a
+ * voltage, say. */
 static saltus_status read_initial(const saltus_yaml_reader *r, const saltus_yaml_node *node,
                                   const char *what, saltus_variable *v)
 {
@@ -118,7 +119,7 @@ static saltus_status read_initial(const saltus_yaml_reader *r, const saltus_yaml
     }
     value = v->initial->value;
     if (v->kind == SALTUS_KIND_SPECIES && v->initial->op == SALTUS_OP_CONST &&
-        (!isfinite(value) || value < 0)) {
+        (!isfinite(value) || (value < 0 && !v->boundary && !v->constant))) {
         status = saltus_yaml_fail(r, node, SALTUS_E_MODEL, "%s: %.40s is no number of molecules",
                                   what, node->text);
     }
@@ -145,12 +146,12 @@ static saltus_status read_variable(const saltus_yaml_reader *r, const section *s
     if (fields[COMPARTMENT].entry) {
         SALTUS_TRY(read_compartment(r, fields[COMPARTMENT].entry->value, what, &v->compartment));
     }
-    if (fields[VALUE].entry) {
-        SALTUS_TRY(read_initial(r, fields[VALUE].entry->value, what, v));
-    }
     SALTUS_TRY(saltus_yaml_bool(r, &fields[CONSTANT], what, &v->constant));
     SALTUS_TRY(saltus_yaml_bool(r, &fields[OBSERVABLE], what, &v->observable));
     SALTUS_TRY(saltus_yaml_bool(r, &fields[BOUNDARY], what, &v->boundary));
+    if (fields[VALUE].entry) {
+        SALTUS_TRY(read_initial(r, fields[VALUE].entry->value, what, v));
+    }
     if (fields[LABEL].entry) {
         const char *text = NULL;
         SALTUS_TRY(saltus_yaml_text(r, fields[LABEL].entry->value, what, &text));
