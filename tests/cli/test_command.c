@@ -347,7 +347,6 @@ static void bad_model_files_are_refused(void **state)
         {"noise.xml", "\x01\x02\xff\xfe\x80)&(^{[", "noise.xml"},
         {"name.yaml", "species: {A: 1}\nreactions: {r: A -> 0 @ k9}\n", "'k9'"},
         {"species.yaml", "species: {A: 1}\nreactions: {r: A -> B @ 1}\n", "'B'"},
-        {"minus.yaml", "species: {A: -1}\nreactions: {r: A -> 0 @ 1}\n", "'A': -1"},
         {"nan.yaml", "species: {A: nan}\nreactions: {r: A -> 0 @ 1}\n", "no number of molecules"},
         {"rate.yaml", "species: {A: 1}\nreactions: {r: A -> 0 @ -1}\n", "rate constant is -1"},
         {"circle.yaml", "species: {A: 1}\nrules: {a: b + 1, b: a*2}\n", "depends on itself"},

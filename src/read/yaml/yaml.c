@@ -100,9 +100,8 @@ done:
     return status;
 }
 
-/* The value at time 0, if there is one. Numbers of molecules are looked at here, where their place
- * is known; freezing looks at those that are computed. What reactions do not change may be a
- * voltage, say. */
+/* The value at time 0, if there is one. Freezing looks at numbers of molecules, which method ode
+ * takes below 0 too. */
 static saltus_status read_initial(const saltus_yaml_reader *r, const saltus_yaml_node *node,
                                   const char *what, saltus_variable *v)
 {
@@ -118,8 +117,7 @@ static saltus_status read_initial(const saltus_yaml_reader *r, const saltus_yaml
         SALTUS_TRY(saltus_yaml_expr(r, node, what, &v->initial));
     }
     value = v->initial->value;
-    if (v->kind == SALTUS_KIND_SPECIES && v->initial->op == SALTUS_OP_CONST &&
-        (!isfinite(value) || (value < 0 && !v->boundary && !v->constant))) {
+    if (v->kind == SALTUS_KIND_SPECIES && v->initial->op == SALTUS_OP_CONST && !isfinite(value)) {
         status = saltus_yaml_fail(r, node, SALTUS_E_MODEL, "%s: %.40s is no number of molecules",
                                   what, node->text);
     }
