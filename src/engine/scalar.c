@@ -2,7 +2,6 @@
 #include "engine/scalar.h"
 
 #include "core/memory.h"
-#include "core/tally.h"
 #include "engine/hybrid.h"
 #include "engine/keep.h"
 #include "kernel/ssa/direct_lanes.h"
@@ -237,8 +236,8 @@ saltus_failure saltus_scalar_run(saltus_scalar_engine *scalar, const saltus_task
 
 void saltus_scalar_count(const saltus_scalar_engine *scalar, saltus_job *job)
 {
-    job->tally.events = saltus_count_sum((int64_t)(scalar->trajectory.fired / 2),
-                                         (int64_t)((scalar->trajectory.fired + 1) / 2));
+    const uint64_t fired = scalar->trajectory.fired, most = INT64_MAX;
+    job->tally.events = (int64_t)(fired < most ? fired : most);
     job->tally.leaps = (int64_t)scalar->trajectory.leaps;
     job->tally.exact_steps = (int64_t)scalar->trajectory.exact_steps;
 }
