@@ -79,17 +79,16 @@ SALTUS_OUTLINE int saltus_ode_due(saltus_trajectory *p, saltus_direct *d, saltus
 }
 
 /* The first step: such that the solution changes by a hundredth of its scale, or less. */
-SALTUS_FN double saltus_ode_first_step(saltus_ode *o)
+SALTUS_FN double saltus_ode_first_step(const saltus_ode_memory *m)
 {
-    const saltus_ode_memory m = saltus_ode_memory_of(o);
     double values = 0.0, slopes = 0.0;
-    for (int i = 0; i < SALTUS_ODE_N(o); ++i) {
-        const double y = o->y[SALTUS_ODE_AT(i)], scale = saltus_ode_scale(&m, i, y, y);
-        const double a = y / scale, b = SALTUS_K(0, i) / scale;
+    for (int i = 0; i < SALTUS_ODE_N(m); ++i) {
+        const double y = m->y[SALTUS_ODE_AT(i)], scale = saltus_ode_scale(m, i, y, y);
+        const double a = y / scale, b = m->k[SALTUS_ODE_AT(i)] / scale;
         values += a * a;
         slopes += b * b;
     }
-    const double n = (double)(SALTUS_ODE_N(o) > 0 ? SALTUS_ODE_N(o) : 1);
+    const double n = (double)(SALTUS_ODE_N(m) > 0 ? SALTUS_ODE_N(m) : 1);
     values = saltus_sqrt(values / n);
     slopes = saltus_sqrt(slopes / n);
     return values < 1e-5 || !(slopes > 1e-5) ? 1e-6 : 0.01 * values / slopes;
@@ -102,6 +101,7 @@ SALTUS_FN double saltus_ode_try(saltus_trajectory *p, saltus_ode *o, double size
     const saltus_ode_memory m = saltus_ode_memory_of(o);
     c.p = p;
     c.o = o;
+    c.slopes = 0;
     return p->carried.is_stiff ? saltus_ode_rosenbrock(p, o, p->t, size)
                                : saltus_ode_explicit(&c, &m, p->t, size);
 }
@@ -159,14 +159,30 @@ SALTUS_FN int saltus_ode_worst(saltus_ode *o, int is_stiff)
     return worst;
 }
 
+/* The size of a step that is tried again after one with such an error. */
+SALTUS_FN double saltus_ode_shorter(double size, double error, int order)
+{
+    const double less = error < SALTUS_INFINITY ? 0.9 * saltus_ode_inverse_root(error, order) : 0.1;
+    return size * (less > 0.1 ? less : 0.1);
+}
+
+/* The size that errors allow after a step that was taken, where they allowed `allowed` before. */
+SALTUS_FN double saltus_ode_next_size(double size, double allowed, double error, int order,
+                                      int is_rejected)
+{
+    const double growth = saltus_ode_growth(error, order);
+    const double next = size * (is_rejected && growth > 1.0 ? 1.0 : growth);
+    /* a step that something else made short tells nothing against a longer one */
+    const double size_of_next = size < allowed && next < allowed ? allowed : next;
+    return size_of_next < 1e100 ? size_of_next : 1e100;
+}
+
 /* Judge a step of size o->size by its error, and find the size of the next one. */
 SALTUS_FN saltus_ode_verdict saltus_ode_judge(saltus_trajectory *p, saltus_ode *o, double error)
 {
     const int order = p->carried.is_stiff ? 4 : 5;
     if (SALTUS_RARE(!(error <= 1.0))) {
-        const double less =
-            error < SALTUS_INFINITY ? 0.9 * saltus_ode_inverse_root(error, order) : 0.1;
-        o->size *= less > 0.1 ? less : 0.1;
+        o->size = saltus_ode_shorter(o->size, error, order);
         p->carried.step = o->size;
         o->is_rejected = 1;
         o->is_cut = 0;
@@ -185,13 +201,7 @@ SALTUS_FN saltus_ode_verdict saltus_ode_judge(saltus_trajectory *p, saltus_ode *
         p->carried.step = 0.0;
         return SALTUS_ODE_AIM;
     }
-    double more = saltus_ode_growth(error, order);
-    more = o->is_rejected && more > 1.0 ? 1.0 : more;
-    /* a step that something else made short tells nothing against a longer one */
-    if (!(o->size < p->carried.step && o->size * more < p->carried.step)) {
-        p->carried.step = o->size * more;
-    }
-    p->carried.step = p->carried.step < 1e100 ? p->carried.step : 1e100;
+    p->carried.step = saltus_ode_next_size(o->size, p->carried.step, error, order, o->is_rejected);
     return SALTUS_ODE_TAKEN;
 }
 
@@ -316,7 +326,8 @@ SALTUS_FN saltus_failure saltus_ode_aim(saltus_trajectory *p, saltus_direct *d, 
         return p->failure;
     }
     if (!(p->carried.step > 0.0)) {
-        p->carried.step = saltus_ode_first_step(o);
+        const saltus_ode_memory m = saltus_ode_memory_of(o);
+        p->carried.step = saltus_ode_first_step(&m);
     }
     o->target = SALTUS_INFINITY;
     if (!SALTUS_ODE_IS_MEAN(o) && p->n->n_reactions > 0) {
@@ -469,7 +480,8 @@ SALTUS_OUTLINE int saltus_ode_solved_step(saltus_trajectory *p, saltus_ode *o, c
         if (saltus_ode_examine(p, o) != SALTUS_FINE) {
             return -1;
         }
-        const double first = saltus_ode_first_step(o), last = p->carried.step;
+        const saltus_ode_memory m = saltus_ode_memory_of(o);
+        const double first = saltus_ode_first_step(&m), last = p->carried.step;
         if (s->begin(s, last > 0.0 && last < first ? last : first) != SALTUS_FINE) {
             return -1;
         }

@@ -31,15 +31,27 @@
 #define SALTUS_K(j, i) o->k[SALTUS_ODE_AT((j)*SALTUS_ODE_N(o) + (i))]
 #define SALTUS_DENSE(j, i) o->dense[SALTUS_ODE_AT((j)*SALTUS_ODE_N(o) + (i))]
 
-/* The context of slopes of one trajectory. */
+/* The context of slopes of one trajectory. In a kernel of rate_thread.h, where `slopes` is not
+ * NULL, all that they need stands there. */
 typedef struct saltus_ode_context {
     saltus_trajectory *p;
     saltus_ode *o;
+    struct saltus_rate_slopes *slopes;
 } saltus_ode_context;
+#if SALTUS_RATE_THREADS
+SALTUS_FN void saltus_rates_slope(struct saltus_rate_slopes *x, double time, const double *y,
+                                  double *slope);
+#endif
 
 SALTUS_FN void saltus_ode_slope_of(saltus_ode_context *c, double time, const double *y,
                                    double *slope)
 {
+#if SALTUS_RATE_THREADS
+    if (c->slopes) {
+        saltus_rates_slope(c->slopes, time, y, slope);
+        return;
+    }
+#endif
     saltus_ode_slope(c->p, c->o, time, y, slope);
 }
 

@@ -33,7 +33,7 @@ const char *saltus_registers_against(const saltus_tables *t)
     if (saltus_has_events(t) && saltus_events_against(t)) {
         return saltus_events_against(t);
     }
-    if (t->n_thinned > 0 && t->n_reactions > MAX_DRIFTING) {
+    if (t->n_thinned + t->n_rates > 0 && t->n_reactions > MAX_DRIFTING) {
         return "it has rates that drift with time, and more than 16 reactions";
     }
     if (t->has_tables) {
@@ -117,6 +117,8 @@ void saltus_put_row(const saltus_writer *w, int row)
     }
     if (row < t->row_variables) {
         fprintf(w->out, w->is_table ? "(double)s->x[%d * SALTUS_BLOCK]" : "SALTUS_X(%d)", row);
+    } else if (saltus_is_rate_row(t, row)) {
+        fprintf(w->out, "s->y%d", row - t->row_variables);
     } else if (row < t->row_rules && saltus_has_events(t)) {
         if (w->is_table) {
             fprintf(w->out, "s->v[SALTUS_AT(%d)]", row);
@@ -154,17 +156,9 @@ const char *saltus_op_name(int op)
 }
 
 /* Temporaries may be written more than once. */
-void saltus_put_program(const saltus_writer *w, const char *name, int number, saltus_program p)
+void saltus_put_code(const saltus_writer *w, saltus_program p)
 {
     const saltus_tables *t = w->t;
-    fprintf(w->out,
-            w->is_table ? "SALTUS_OUTLINE double %s%d(const saltus_table *s, double time"
-                        : "SALTUS_FN double %s%d(const saltus_worker_state *s",
-            name, number);
-    for (int i = 0; i < w->n_leaves; ++i) {
-        fprintf(w->out, ", double l%d", i);
-    }
-    fprintf(w->out, w->is_table ? ")\n{\n    (void)s, (void)time;\n" : ")\n{\n    (void)s;\n");
     for (int i = p.first; i < p.first + p.n; ++i) {
         const saltus_instruction *q = &t->code[i];
         bool again = false;
@@ -180,6 +174,19 @@ void saltus_put_program(const saltus_writer *w, const char *name, int number, sa
         saltus_put_row(w, q->c);
         fprintf(w->out, ");\n");
     }
+}
+
+void saltus_put_program(const saltus_writer *w, const char *name, int number, saltus_program p)
+{
+    fprintf(w->out,
+            w->is_table ? "SALTUS_OUTLINE double %s%d(const saltus_table *s, double time"
+                        : "SALTUS_FN double %s%d(const saltus_worker_state *s",
+            name, number);
+    for (int i = 0; i < w->n_leaves; ++i) {
+        fprintf(w->out, ", double l%d", i);
+    }
+    fprintf(w->out, w->is_table ? ")\n{\n    (void)s, (void)time;\n" : ")\n{\n    (void)s;\n");
+    saltus_put_code(w, p);
     fprintf(w->out, "    return ");
     saltus_put_row(w, p.result);
     fprintf(w->out, ";\n}\n");
@@ -273,9 +280,10 @@ saltus_form saltus_registers_form(const saltus_tables *t)
     for (int g = 0; g < groups; ++g) {
         grouped += is_touched(t, g) ? saltus_group_reactions(t, g) : 0;
     }
-    return groups == 1 || (groups == 2 && n == 2) || t->n_thinned > 0 ? SALTUS_FLAT
-           : saltus_uniform_fits(t) && t->n_reactions < grouped       ? SALTUS_UNIFORM
-                                                                      : SALTUS_GROUPED;
+    return groups == 1 || (groups == 2 && n == 2) || t->n_thinned > 0 || t->n_rates > 0
+               ? SALTUS_FLAT
+           : saltus_uniform_fits(t) && t->n_reactions < grouped ? SALTUS_UNIFORM
+                                                                : SALTUS_GROUPED;
 }
 
 int saltus_registers_thread_bytes(const saltus_tables *t, const uint8_t *varies)
@@ -440,6 +448,15 @@ static void put_record(const saltus_writer *w)
         fprintf(w->out, ";\n");
     }
     fprintf(w->out, "}\n");
+}
+
+void saltus_put_reactions(const saltus_writer *w)
+{
+    put_rates(w);
+    saltus_put_flat_state(w);
+    put_functions(w);
+    put_use(w);
+    saltus_put_flat(w);
 }
 
 saltus_status saltus_registers_text(const saltus_tables *tables, const saltus_columns *columns,

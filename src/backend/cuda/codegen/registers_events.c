@@ -42,8 +42,7 @@ const char *saltus_events_against(const saltus_tables *t)
     return NULL;
 }
 
-/* Write which operations programs have; those that are written as text need none. */
-static void put_run_list(const saltus_writer *w)
+void saltus_put_run_list(const saltus_writer *w)
 {
     bool is_needed[SALTUS_N_OPS] = {[SALTUS_OP_ADD] = true};
     for (int i = 0; i < w->t->n_code; ++i) {
@@ -64,7 +63,7 @@ void saltus_put_event_head(const saltus_writer *w)
 {
     fprintf(w->out, "#define SALTUS_HAPPENINGS 1\n#define SALTUS_WATCHES %d\n%s",
             w->t->watches_state ? 1 : 0, w->t->n_variates > 0 ? "" : "#define SALTUS_VARIATES 0\n");
-    put_run_list(w);
+    saltus_put_run_list(w);
 }
 
 void saltus_put_event_state(const saltus_writer *w)

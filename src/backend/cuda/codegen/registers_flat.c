@@ -26,6 +26,9 @@ void saltus_put_flat_state(const saltus_writer *w)
     if (saltus_has_events(t)) {
         saltus_put_event_state(w);
     }
+    if (t->n_rates > 0) {
+        saltus_put_rate_state(w);
+    }
     saltus_put_shape_state(w);
     fprintf(w->out, "} saltus_worker_state;\n#define SALTUS_K(i) s->k##i\n"
                     "#define SALTUS_X(i) SALTUS_X_(i)\n#define SALTUS_X_(i) s->x##i\n"
@@ -46,12 +49,14 @@ static void put_group_function(const saltus_writer *w, int g)
         const bool is_kept = saltus_is_kept(w, r);
         if (thinned >= 0) {
             fprintf(w->out, "    const double a%d = s->bound%d;\n", r, thinned);
+        } else if (saltus_is_moving(w->t, r)) {
+            fprintf(w->out, "    const double a%d = s->m%d;\n", r, r);
         } else if (is_kept) {
             fprintf(w->out, "    const double a%d = s->a%d;\n", r, r);
         } else {
             fprintf(w->out, "    const double a%d = saltus_law%d(s);\n", r, r);
         }
-        if (w->t->law_program[r] >= 0 && thinned < 0 && !is_kept) {
+        if (w->t->law_program[r] >= 0 && thinned < 0 && !is_kept && !saltus_is_moving(w->t, r)) {
             fprintf(w->out, "    *bad |= !(a%d >= 0.0);\n", r);
         }
         if (r == first) {

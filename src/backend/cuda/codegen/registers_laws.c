@@ -180,7 +180,7 @@ int saltus_find_shapes(const saltus_writer *w, saltus_shape shapes[SALTUS_MAX_SH
 {
     const saltus_tables *t = w->t;
     int n = 0, n_paying = 0;
-    for (int r = 0; r < t->n_reactions && t->n_thinned == 0; ++r) {
+    for (int r = 0; r < t->n_reactions && t->n_thinned + t->n_rates == 0; ++r) {
         int leaves[SALTUS_MAX_LEAVES], n_leaves = 0, cost = 0, k = 0;
         if (t->law_program[r] < 0 || !find_leaves(w, r, leaves, &n_leaves, &cost)) {
             continue;

@@ -43,6 +43,10 @@ int saltus_varying(const saltus_writer *w, int i);
 /** How many of them there are. */
 int saltus_n_varying(const saltus_tables *t, const uint8_t *varies);
 
+/** The operations of a program, one behind the other. */
+void saltus_put_code(const saltus_writer *w, saltus_program p);
+/** Which operations programs that are run have; those that are written as text need none. */
+void saltus_put_run_list(const saltus_writer *w);
 /** A function of the state, of this name and number, that runs a program. What it reads of rules is
  * saltus_ruleN. */
 void saltus_put_program(const saltus_writer *w, const char *name, int number, saltus_program p);
@@ -73,6 +77,9 @@ saltus_form saltus_registers_form(const saltus_tables *t);
  * state is written before the laws (saltus_law0(s) …), the rest after them. */
 void saltus_put_flat_state(const saltus_writer *w);
 void saltus_put_flat(const saltus_writer *w);
+/** Of a model with the flat form: all that kernel/ssa/direct_driver.h needs, but how a trajectory
+ * begins, is kept and is recorded. */
+void saltus_put_reactions(const saltus_writer *w);
 /** What the reaction that pg and isk0, isk1 … choose has of a value for each, whose texts end in
  * `suffix`; without a branch. */
 void saltus_put_chosen(const saltus_writer *w, const int64_t *values, const char *suffix);
@@ -105,6 +112,11 @@ void saltus_put_drift_head(const saltus_writer *w);
 void saltus_put_drift_state(const saltus_writer *w);
 void saltus_put_drifts(const saltus_writer *w);
 void saltus_put_take(const saltus_writer *w);
+/** Of variables with rate rules (motion.c): whether a row is of one, whether a propensity follows
+ * them, which is then given; their part of the state. */
+bool saltus_is_rate_row(const saltus_tables *t, int row);
+bool saltus_is_moving(const saltus_tables *t, int r);
+void saltus_put_rate_state(const saltus_writer *w);
 /** Of events, clocks and values that are drawn, in kernels of any form and from tables: what comes
  * first; whether triggers turn. Of those in registers: their part of the state, and how it is read
  * after something has happened. */

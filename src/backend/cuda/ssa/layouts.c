@@ -488,7 +488,7 @@ static saltus_status tree_text(const saltus_ssa_layout *layout, const saltus_tab
         }
         SALTUS_NEED(kernel);
     } else {
-        SALTUS_TRY(saltus_motion_text(tables, &kernel, err));
+        SALTUS_TRY(saltus_motion_text(tables, layout->needs.varies, &kernel, err));
     }
     if (asprintf(text,
                  "%s%s%s%s%s%s#define SALTUS_MEAN %d\n#define SALTUS_PHASES %d\n#define "
