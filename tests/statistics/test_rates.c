@@ -162,18 +162,21 @@ static void a_ball_bounces_when_it_should(void **state)
  */
 static void short_turns_are_not_missed(void **state)
 {
-    static const char text[] = "parameters: {y: -1, z: 0, a: 0, b: 0, c: 0, d: 0}\n"
-                               "rate rules: {y: 1, z: 1 - z}\n"
+    static const char text[] = "parameters: {y: -1, z: 0, v: 1, a: 0, b: 0, c: 0, d: 0, e: 0}\n"
+                               "rate rules: {y: 1, z: 1 - z, v: -0.01*v}\n"
                                "events:\n"
+                               "  down: {when: v < 0.5002 && v > 0.5, set: {e: e + 1}}\n"
+                               "  low: {when: v <= 0.2501 && v >= 0.25, set: {e: e + 10}}\n"
                                "  band: {when: y > 900 && y < 900.001, set: {a: a + 1}}\n"
                                "  touch: {when: (y - 700)^2 < 1e-6, set: {b: time}}\n"
                                "  later: {when: y >= 500, delay: 7.25, set: {c: time}, "
                                "values_from: assignment}\n"
                                "  clock: {when: time >= 100 + 0.5*y, set: {d: time}}\n";
     const double t = 1500.0;
-    saltus_plan_options o = options(NULL, "a,b,c,d");
+    saltus_plan_options o = options(NULL, "a,b,c,d,e");
     (void)state;
     samples s = run(text, &o, &t, 1, 1);
+    check_near(s.x[4], 11.0, 0.0, "bands from above");
     check_near(s.x[0], 1.0, 0.0, "band");
     check_near(s.x[1], 701.0 - 1e-3, 1e-9, "touch");
     check_near(s.x[2], 508.25, 1e-9, "later");

@@ -45,37 +45,54 @@ SALTUS_FN double saltus_ode_bisect(saltus_trajectory *p, saltus_ode *o, double s
     return high;
 }
 
-/* What triggers compare has its values at three equidistant points in root[0] to root[2]. Where
- * these have one sign and bend towards 0, look at the vertex of the parabola through them: the
- * trigger may have turned there and back. Returns the share where one has, or -1. */
+/* Whether values at three equidistant points have one sign and bend towards 0, with the vertex of
+ * the parabola through them between them, so many of their distances behind the second. */
+SALTUS_FN int saltus_ode_has_vertex(double a, double b, double c, double *behind)
+{
+    const double bend = a - 2.0 * b + c;
+    *behind = 0.5 * (a - c) / bend;
+    return ((a >= 0.0 && b >= 0.0 && c >= 0.0 && bend > 0.0) ||
+            (a <= 0.0 && b <= 0.0 && c <= 0.0 && bend < 0.0)) &&
+           *behind > -1.0 && *behind < 1.0;
+}
+
+/* What triggers compare has its values at three equidistant points in root[0] to root[2]. Look at
+ * the vertex of the parabola through them where there is one: the trigger may have turned there and
+ * back. Returns the share where one has, or -1. */
 SALTUS_FN double saltus_ode_look_between(saltus_trajectory *p, saltus_ode *o, double size,
                                          double middle, double apart)
 {
     const int n = p->n->n_roots;
     for (int j = 0; j < n; ++j) {
-        const double a = o->root[SALTUS_AT(j)], b = o->root[SALTUS_AT(n + j)],
-                     c = o->root[SALTUS_AT(2 * n + j)];
-        const double bend = a - 2.0 * b + c;
-        const int bends_to_zero = (a >= 0.0 && b >= 0.0 && c >= 0.0 && bend > 0.0) ||
-                                  (a <= 0.0 && b <= 0.0 && c <= 0.0 && bend < 0.0);
-        const double off = 0.5 * (a - c) / bend, vertex = middle + apart * off;
-        if (bends_to_zero && off > -1.0 && off < 1.0 && saltus_ode_turns(p, o, size, vertex)) {
-            return vertex;
+        double behind;
+        if (saltus_ode_has_vertex(o->root[SALTUS_AT(j)], o->root[SALTUS_AT(n + j)],
+                                  o->root[SALTUS_AT(2 * n + j)], &behind)) {
+            const double vertex = middle + apart * behind;
+            if (saltus_ode_turns(p, o, size, vertex)) {
+                return vertex;
+            }
         }
     }
     return -1.0;
 }
 
+SALTUS_FN int saltus_ode_sign(double x)
+{
+    return (x > 0.0) - (x < 0.0);
+}
+
 /* Where what a trigger compares changed its sign between two looks, while no trigger is another at
  * the second of them: one may have turned there and back, as `y > 1 and y < 1.01` does. Returns the
- * first share just behind such a change at which a trigger has turned, or -1. */
+ * first share just behind such a change, where it is not 0, at which a trigger has turned, or -1.
+ */
 SALTUS_FN double saltus_ode_look_across(saltus_trajectory *p, saltus_ode *o, double size,
                                         double before, double theta)
 {
     const int n = p->n->n_roots;
     double first = -1.0;
     for (int j = 0; j < n; ++j) {
-        const int was = o->root[SALTUS_AT(n + j)] > 0.0, is = o->root[SALTUS_AT(2 * n + j)] > 0.0;
+        const int was = saltus_ode_sign(o->root[SALTUS_AT(n + j)]);
+        const int is = saltus_ode_sign(o->root[SALTUS_AT(2 * n + j)]);
         double low = before, high = theta;
         for (int k = 0; k < 60 && was != is; ++k) {
             const double middle = 0.5 * (low + high);
@@ -84,10 +101,10 @@ SALTUS_FN double saltus_ode_look_across(saltus_trajectory *p, saltus_ode *o, dou
             }
             saltus_ode_dense_state(o, middle);
             saltus_ode_place(p, o, p->t + middle * size, o->w);
-            if ((saltus_trajectory_value(p, p->n->roots[j]) > 0.0) == was) {
-                low = middle;
-            } else {
+            if (saltus_ode_sign(saltus_trajectory_value(p, p->n->roots[j])) == is) {
                 high = middle;
+            } else {
+                low = middle;
             }
         }
         if (was != is && (first < 0.0 || high < first) && saltus_ode_turns(p, o, size, high)) {
