@@ -392,8 +392,9 @@ static void check_that_none_runs_again(saltus_model *m, const char *name, const 
 /* Models whose rates are written into the kernel: one that propensities follow; without reactions
  * that do, and with the time; without any; one that is stiff; a propensity that errors take below
  * 0 and that makes steps look stiff, reactions that idle; rules that move and that do not; more
- * reactions than registers take; the most components. Beside them one that keeps the tables, of one
- * component more. In %s comes what the last three differ in. */
+ * reactions than registers take; triggers that move; those that do not, and times at which
+ * something happens; the most components. Beside them one that keeps the tables, of one component
+ * more. In %s comes what the last three differ in. */
 static const char *const rates_alone[] = {
     "species: {on: 0, off: 1, X: 10}\nparameters: {m: 1, p: 1, q: 1}\n"
     "rate rules: {m: on*10 - m, p: m - p, q: p - 0.5*q}\nreactions:\n"
@@ -424,6 +425,19 @@ static const char *const rates_alone[] = {
     "  r8: A -> B @ 0.1\n  r9: B -> C @ 0.1\n  r10: C -> A @ 0.1\n  r11: A -> C @ 0.1\n"
     "  r12: A -> B @ 0.2\n  r13: B -> C @ 0.2\n  r14: C -> A @ 0.2\n  r15: 2 C -> A @ 0.1\n"
     "  r16: {equation: 0 -> A, law: y/3}\n",
+    "species: {X: 40, n: 0}\nparameters: {V: 1, limit: \"normal(2, 0.1, 1.5, 2.5)\", z: 0, w: 1}\n"
+    "rate rules: {V: 0.7*V, z: 6*cos(6*time), w: -w}\nreactions:\n"
+    "  make: {equation: 0 -> X, law: 10*V}\n  lose: X -> 0 @ 0.3\n"
+    "events:\n  divide: {when: V >= limit, set: {V: V/2, X: \"binomial(X, 0.5)\",\n"
+    "    limit: \"normal(2, 0.1, 1.5, 2.5)\"}}\n"
+    "  top: {when: z > 0.999, set: {n: n + 1}}\n"
+    "  through: {when: \"w > 0.5 and w < 0.5002\", set: {n: n + 10}}\n",
+    "species: {A: 9, B: 0}\nparameters: {y: 1, k: 1, next: 0.4}\nrate rules: {y: k*A - y}\n"
+    "rules: {dose: \"piecewise(3, time > 0.7 and time <= 1.2, 1)\"}\nreactions:\n"
+    "  in: {equation: 0 -> A, law: dose*(2 + y)}\n  ab: A -> B @ 1\n"
+    "events:\n  full: {when: B >= 6, set: {B: B - 5, k: 1.1*k}}\n"
+    "  late: {when: A < 4, delay: 0.2, set: {A: A + 3}}\n"
+    "  now: {at: next, set: {next: next + 0.3, y: 0}}\n",
     "species: {A: 5}\n"
     "parameters: {a: 1, b: 2, c: 3, d: 4, e: 5, f: 6, g: 7, h: 8}\n%s"
     "reactions:\n  in: {equation: 0 -> A, law: a + g}\n  out: A -> 0 @ 1\n"};
@@ -439,7 +453,7 @@ static void rates_alone_have_the_bits_of_the_cpu(void **state)
     (void)state;
     need_gpu("cuda");
     for (size_t i = 0; i < n + n_last - 1; ++i) {
-        char text[1000], name[40];
+        char text[1200], name[40];
         (void)snprintf(text, sizeof text, rates_alone[i < n ? i : n - 1],
                        i < n - 1 ? "" : last[i - (n - 1)]);
         (void)snprintf(name, sizeof name, "rates alone %d", (int)i);

@@ -152,8 +152,9 @@ static inline void saltus_play(void (*thread)(void), int64_t n_threads)
 #endif
 
 /* Large functions that are called from several places: on a CPU they stand once, on a GPU, where a
- * call would send all that is in registers to memory, inline. */
-#if SALTUS_DEVICE
+ * call would send all that is in registers to memory, inline, but where only what is rare calls
+ * them (ode/rate_thread.h). */
+#if SALTUS_DEVICE && !SALTUS_RATE_THREADS
 #define SALTUS_LARGE_FN SALTUS_FN
 #else
 #define SALTUS_LARGE_FN SALTUS_OUTLINE

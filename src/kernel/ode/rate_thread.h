@@ -1,9 +1,10 @@
 /**
  * Rate rules with a thread per trajectory whose counts, variables and stages stand in registers: of
- * models whose kernel is written by the host (codegen/motion.c). Steps at whose end nothing happens
- * but a reaction, and samples within them, are taken here as run.h takes them, to the same bits.
- * What comes otherwise (a step that looks stiff, a propensity below 0) is left to run.h, which does
- * it from memory, one step at a time. Beyond what ode_global.h asks for there are
+ * models whose kernel is written by the host (codegen/motion.c, codegen/registers_rates.c). Steps
+ * at whose end nothing happens but a reaction, and samples within them, are taken here as run.h
+ * takes them, to the same bits. What comes otherwise (a step in which a trigger turns or a special
+ * time comes, one that looks stiff, a propensity below 0) is left to run.h, which does it from
+ * memory, one step at a time. Beyond what ode_global.h asks for there are
  *
  *     saltus_worker_state            counts, propensities and their sums, as in direct_driver.h,
  *                                    whose saltus_state_use, saltus_state_total and
@@ -11,14 +12,19 @@
  *     saltus_state_load(s, a, slot, y), saltus_state_save(s, a, slot, y)
  *                                    counts and variables from and to memory; load returns 1 if the
  *                                    counts are not exact here
- *     saltus_state_move(s, time, y, slope, laws)
- *                                    what moves, at a time and variables y
+ *     saltus_state_at(s, time, y)    let the state be at that time, and its variables y
+ *     saltus_state_slope(s, slope, laws)
+ *                                    what moves there: rates, and propensities
  *     saltus_state_give(s, laws)     let propensities that move have these values
+ *     SALTUS_N_ROOTS                 -1, or triggers move, and saltus_state_roots(s, roots) gives
+ * so many differences that they compare SALTUS_WATCHES, SALTUS_N_ROOTS >= 0 with either, the hooks
+ * of event_driver.h
  */
 #ifndef SALTUS_KERNEL_ODE_RATE_THREAD_H
 #define SALTUS_KERNEL_ODE_RATE_THREAD_H
 
 #include "kernel/ode/ode_global.h"
+#include "kernel/ssa/event_driver.h"
 #include "kernel/ssa/launch.h"
 
 #if SALTUS_DEVICE
@@ -33,7 +39,8 @@ typedef struct saltus_rate_course {
     uint64_t trajectory, event, fired, n_steps;
     uint32_t words[4]; /* of the event's block */
     double target, word;
-    double t, step, still;
+    double t, special, step, still;
+    int after;    /* as in saltus_trajectory */
     double again; /* size of a step that is tried again, shorter; 0: a new one begins */
     double y[SALTUS_ODE_SIZE];
 } saltus_rate_course;
@@ -49,7 +56,8 @@ SALTUS_FN void saltus_rates_slope(struct saltus_rate_slopes *x, double time, con
                                   double *slope)
 {
     double sum = x->still;
-    saltus_state_move(&x->state, time, y, slope, x->laws);
+    saltus_state_at(&x->state, time, y);
+    saltus_state_slope(&x->state, slope, x->laws);
     for (int i = 0; i < SALTUS_N_MOVING; ++i) {
         x->is_odd |= !(x->laws[i] >= 0.0);
         sum += x->laws[i];
@@ -60,15 +68,6 @@ SALTUS_FN void saltus_rates_slope(struct saltus_rate_slopes *x, double time, con
 /* ------------------------------------------------------------------------------------------------
  * By memory
  */
-
-/* Begin a job's trajectory; 1: it fails. */
-SALTUS_OUTLINE int saltus_rates_begin(const saltus_launch *a, int64_t slot, int64_t job)
-{
-    saltus_trajectory *p = a->states + slot;
-    saltus_launch_open(a, p, slot, job);
-    saltus_launch_constants(a, p);
-    return saltus_trajectory_start(p, a->trajectories[job]) != SALTUS_FINE;
-}
 
 /* Record a sample. */
 SALTUS_OUTLINE void saltus_rates_record(const saltus_launch *a, int64_t slot, int64_t job,
@@ -154,12 +153,15 @@ SALTUS_FN void saltus_rates_load(saltus_rate_course *c, saltus_worker_state *s,
     c->sample = p->sample;
     c->stop = a->times[p->sample];
     c->t = p->t;
+    c->after = p->after;
+    c->special = p->special;
     c->step = p->carried.step;
     c->again = 0.0;
     c->y[SALTUS_HAZARD] = p->carried.hazard;
     saltus_state_use(s, a, saltus_numbers_of(a, c->job));
-    c->is_by_run = saltus_state_load(s, a, slot, c->y) || p->carried.is_stiff ||
-                   p->carried.n_stiff > 0 || a->tolerance.stiff == SALTUS_STIFF_ALWAYS;
+    c->is_by_run = saltus_state_load(s, a, slot, c->y) || p->special <= p->t ||
+                   p->carried.is_stiff || p->carried.n_stiff > 0 ||
+                   a->tolerance.stiff == SALTUS_STIFF_ALWAYS;
     saltus_state_give(s, zeros);
     c->still = saltus_state_total(s, a, &bad) + 0.0;
     saltus_rates_draw(a, c, 1);
@@ -175,7 +177,7 @@ SALTUS_FN void saltus_rates_save(const saltus_rate_course *c, const saltus_worke
     p->block = c->n_steps;
     p->sample = c->sample;
     p->t = c->t;
-    p->after = 0;
+    p->after = c->after;
     p->carried.step = c->step;
     p->carried.hazard = c->y[SALTUS_HAZARD];
     p->carried.n_stalled = 0;
@@ -197,7 +199,7 @@ SALTUS_FN int saltus_rates_start(saltus_rate_course *c, saltus_worker_state *s,
         return 0;
     }
     a->jobs[slot] = next;
-    const int fails = saltus_rates_begin(a, slot, next);
+    const int fails = saltus_events_happen(a, slot, next, SALTUS_HAPPENING_START, 0.0);
     saltus_rates_load(c, s, a, slot);
     if (fails) {
         saltus_rates_end(c, a, slot, 1);
@@ -229,9 +231,37 @@ SALTUS_FN void saltus_rates_dense(const saltus_ode_memory *m, double size, doubl
     }
 }
 
-/* Choose a reaction and fire it at the state c, where those propensities that move are `laws`. */
+#if SALTUS_N_ROOTS >= 0
+/* Whether a trigger turns in a step that is taken up to share `end`, or may do so: where
+ * saltus_ode_find_turn would look closer. */
+SALTUS_FN int saltus_rates_may_turn(struct saltus_rate_slopes *x, const saltus_ode_memory *m,
+                                    double t, double size, double end)
+{
+    double before[SALTUS_N_ROOTS + 1], last[SALTUS_N_ROOTS + 1] = {0}, now[SALTUS_N_ROOTS + 1];
+    double y[SALTUS_ODE_SIZE], behind;
+    int may = 0;
+    SALTUS_ONE_BY_ONE
+    for (int k = 0; k <= SALTUS_ODE_LOOKS && !may; ++k) {
+        const double theta = k == SALTUS_ODE_LOOKS ? end : end * (double)k / SALTUS_ODE_LOOKS;
+        saltus_rates_dense(m, size, theta, y);
+        saltus_state_at(&x->state, t + theta * size, y);
+        may = k > 0 && saltus_state_turns(&x->state, 0);
+        saltus_state_roots(&x->state, now);
+        for (int j = 0; j < SALTUS_N_ROOTS; ++j) {
+            may |= k > 0 && saltus_ode_sign(last[j]) != saltus_ode_sign(now[j]);
+            may |= k > 1 && saltus_ode_has_vertex(before[j], last[j], now[j], &behind);
+            before[j] = last[j];
+            last[j] = now[j];
+        }
+    }
+    return may;
+}
+#endif
+
+/* Choose a reaction and fire it at the state c, where those propensities that move are `laws`; the
+ * time may have stood still. */
 SALTUS_FN void saltus_rates_fire(saltus_rate_course *c, saltus_worker_state *s, double *laws,
-                                 const saltus_launch *a, int64_t slot)
+                                 int stood, const saltus_launch *a, int64_t slot)
 {
     int bad = 0;
     for (int i = 0; i < SALTUS_N_MOVING; ++i) {
@@ -255,7 +285,20 @@ SALTUS_FN void saltus_rates_fire(saltus_rate_course *c, saltus_worker_state *s, 
     saltus_rates_draw(a, c, 0);
     if (SALTUS_RARE(bad)) {
         saltus_rates_end(c, a, slot, 1);
+        return;
     }
+    (void)stood;
+#if SALTUS_WATCHES
+    saltus_state_at(s, c->t, c->y);
+    if (saltus_state_turns(s, stood)) {
+        saltus_rates_save(c, s, a, slot);
+        bad = saltus_events_happen(a, slot, c->job, SALTUS_HAPPENING_TURN, c->t);
+        saltus_rates_load(c, s, a, slot);
+        if (bad) {
+            saltus_rates_end(c, a, slot, 1);
+        }
+    }
+#endif
 }
 
 /* Take a step, or try it. Returns 0 if it is to be left to run.h, which finds what it needs in c
@@ -295,7 +338,7 @@ SALTUS_FN int saltus_rates_step(saltus_rate_course *c, saltus_worker_state *s,
     }
     const double least = saltus_ode_least(c->t);
     const double room =
-        saltus_ode_room(SALTUS_INFINITY, c->target - c->y[SALTUS_HAZARD], k[SALTUS_HAZARD]);
+        saltus_ode_room(c->special - c->t, c->target - c->y[SALTUS_HAZARD], k[SALTUS_HAZARD]);
     const int is_again = c->again > 0.0;
     double size = c->step < room ? c->step : room > least ? room : least;
     size = is_again ? c->again : size;
@@ -321,6 +364,14 @@ SALTUS_FN int saltus_rates_step(saltus_rate_course *c, saltus_worker_state *s,
         theta = saltus_ode_reach(&p, c->target, -1);
     }
     const double end = c->t + theta * size;
+    if (!(end < c->special) || (!fires && !(size < c->special - c->t))) {
+        return 0;
+    }
+#if SALTUS_N_ROOTS >= 0
+    if (saltus_rates_may_turn(&slopes, &m, c->t, size, theta)) {
+        return 0;
+    }
+#endif
     while (c->stop < end) {
         const double share = (c->stop - c->t) / size;
         saltus_rates_dense(&m, size, share < 1.0 ? share : 1.0, w);
@@ -330,7 +381,8 @@ SALTUS_FN int saltus_rates_step(saltus_rate_course *c, saltus_worker_state *s,
     }
     if (fires) {
         saltus_rates_dense(&m, size, theta, w);
-        saltus_state_move(&slopes.state, end, w, e, slopes.laws);
+        saltus_state_at(&slopes.state, end, w);
+        saltus_state_slope(&slopes.state, e, slopes.laws);
         for (int i = 0; i < SALTUS_N_MOVING; ++i) {
             slopes.is_odd |= slopes.laws[i] != slopes.laws[i];
         }
@@ -342,11 +394,13 @@ SALTUS_FN int saltus_rates_step(saltus_rate_course *c, saltus_worker_state *s,
         c->y[i] = fires ? w[i] : z[i];
     }
     c->y[SALTUS_HAZARD] = fires ? 0.0 : z[SALTUS_HAZARD];
+    const int stood = end == c->t;
     c->t = end;
+    c->after = 0;
     c->step = next;
     ++c->n_steps;
     if (fires) {
-        saltus_rates_fire(c, s, slopes.laws, a, slot);
+        saltus_rates_fire(c, s, slopes.laws, stood, a, slot);
     }
     return 1;
 }

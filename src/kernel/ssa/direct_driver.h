@@ -213,6 +213,12 @@ SALTUS_FN void saltus_course_save(saltus_course *c, saltus_worker_state *s,
 }
 
 #if SALTUS_HAPPENINGS
+/* Whether the special time comes before a reaction at t_next. */
+SALTUS_FN int saltus_events_come_first(const saltus_worker_state *s, double t_next)
+{
+    return s->special < t_next || (s->special == t_next && !s->strict);
+}
+
 /* Let something happen at time t. All that the trajectory has goes to memory and comes back, so
  * that the function that is called there costs the others no registers. */
 SALTUS_FN void saltus_course_happens(saltus_course *c, saltus_worker_state *s,

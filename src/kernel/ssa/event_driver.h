@@ -53,12 +53,6 @@ SALTUS_OUTLINE int saltus_events_happen(const saltus_launch *a, int64_t slot, in
     }
     return bad;
 }
-
-/* Whether the special time comes before a reaction at t_next. */
-SALTUS_FN int saltus_events_come_first(const saltus_worker_state *s, double t_next)
-{
-    return s->special < t_next || (s->special == t_next && !s->strict);
-}
 #endif
 
 #endif

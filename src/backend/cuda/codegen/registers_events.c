@@ -42,6 +42,12 @@ const char *saltus_events_against(const saltus_tables *t)
     return NULL;
 }
 
+/* Whether triggers are looked at where the layout has the state. */
+static bool looks_at_triggers(const saltus_tables *t)
+{
+    return t->watches_state || t->n_moving_triggers > 0;
+}
+
 void saltus_put_run_list(const saltus_writer *w)
 {
     bool is_needed[SALTUS_N_OPS] = {[SALTUS_OP_ADD] = true};
@@ -61,8 +67,8 @@ void saltus_put_run_list(const saltus_writer *w)
 
 void saltus_put_event_head(const saltus_writer *w)
 {
-    fprintf(w->out, "#define SALTUS_HAPPENINGS 1\n#define SALTUS_WATCHES %d\n%s",
-            w->t->watches_state ? 1 : 0, w->t->n_variates > 0 ? "" : "#define SALTUS_VARIATES 0\n");
+    fprintf(w->out, "#define SALTUS_HAPPENINGS 1\n%s",
+            w->t->n_variates > 0 ? "" : "#define SALTUS_VARIATES 0\n");
     saltus_put_run_list(w);
 }
 
@@ -89,7 +95,7 @@ void saltus_put_event_load(const saltus_writer *w)
     for (int i = 0; i < t->n_flags; ++i) {
         fprintf(w->out, "    s->f%d = a->v[slot + SALTUS_AT(%d)];\n", i, t->row_flags + i);
     }
-    for (int i = 0; i < t->n_triggers && t->watches_state; ++i) {
+    for (int i = 0; i < t->n_triggers && looks_at_triggers(t); ++i) {
         fprintf(w->out, "    s->on |= (uint32_t)(a->on[slot + SALTUS_AT(%d)] != 0) << %d;\n", i, i);
     }
 }
@@ -98,12 +104,15 @@ void saltus_put_turns(const saltus_writer *w)
 {
     const saltus_tables *t = w->t;
     const char *state = w->is_table ? "&s->table, 0.0" : "s"; /* they do not read the time */
-    for (int i = 0; i < t->n_triggers && t->watches_state; ++i) {
+    for (int i = 0; i < t->n_triggers && looks_at_triggers(t); ++i) {
         saltus_put_program(w, "saltus_trigger", i, t->triggers[i].trigger);
     }
-    fprintf(w->out, "SALTUS_FN int saltus_state_turns(const saltus_worker_state *s, int stood)\n{\n"
-                    "    uint32_t on = 0;\n    (void)stood;\n");
-    for (int i = 0; i < t->n_triggers && t->watches_state; ++i) {
+    fprintf(w->out,
+            "#define SALTUS_WATCHES %d\n"
+            "SALTUS_FN int saltus_state_turns(const saltus_worker_state *s, int stood)\n{\n"
+            "    uint32_t on = 0;\n    (void)stood;\n",
+            w->t->watches_state ? 1 : 0);
+    for (int i = 0; i < t->n_triggers && looks_at_triggers(t); ++i) {
         fprintf(w->out,
                 "    {\n        const double value = saltus_trigger%d(%s);\n"
                 "        on |= (uint32_t)(value != 0.0 && value == value) << %d;\n    }\n",

@@ -112,11 +112,12 @@ void saltus_put_drift_head(const saltus_writer *w);
 void saltus_put_drift_state(const saltus_writer *w);
 void saltus_put_drifts(const saltus_writer *w);
 void saltus_put_take(const saltus_writer *w);
-/** Of variables with rate rules (motion.c): whether a row is of one, whether a propensity follows
- * them, which is then given; their part of the state. */
+/** Of variables with rate rules: whether a row is of one, whether a propensity follows them, which
+ * is then given; their part of the state; all of the kernel behind its head. */
 bool saltus_is_rate_row(const saltus_tables *t, int row);
 bool saltus_is_moving(const saltus_tables *t, int r);
 void saltus_put_rate_state(const saltus_writer *w);
+void saltus_put_rate_thread(const saltus_writer *w);
 /** Of events, clocks and values that are drawn, in kernels of any form and from tables: what comes
  * first; whether triggers turn. Of those in registers: their part of the state, and how it is read
  * after something has happened. */
