@@ -433,7 +433,7 @@ static const char *const rates_alone[] = {
     "  top: {when: z > 0.999, set: {n: n + 1}}\n"
     "  through: {when: \"w > 0.5 and w < 0.5002\", set: {n: n + 10}}\n",
     "species: {A: 9, B: 0}\nparameters: {y: 1, k: 1, next: 0.4}\nrate rules: {y: k*A - y}\n"
-    "rules: {dose: \"piecewise(3, time > 0.7 and time <= 1.2, 1)\"}\nreactions:\n"
+    "rules: {dose: \"piecewise(3, time > 0.5 and time <= 1.5, 1)\"}\nreactions:\n"
     "  in: {equation: 0 -> A, law: dose*(2 + y)}\n  ab: A -> B @ 1\n"
     "events:\n  full: {when: B >= 6, set: {B: B - 5, k: 1.1*k}}\n"
     "  late: {when: A < 4, delay: 0.2, set: {A: A + 3}}\n"

@@ -1,10 +1,10 @@
 /**
  * Rate rules with a thread per trajectory whose counts, variables and stages stand in registers: of
  * models whose kernel is written by the host (codegen/motion.c, codegen/registers_rates.c). Steps
- * at whose end nothing happens but a reaction, and samples within them, are taken here as run.h
- * takes them, to the same bits. What comes otherwise (a step in which a trigger turns or a special
- * time comes, one that looks stiff, a propensity below 0) is left to run.h, which does it from
- * memory, one step at a time. Beyond what ode_global.h asks for there are
+ * at whose end nothing happens but a reaction or a special time, and samples within them, are taken
+ * here as run.h takes them, to the same bits. What comes otherwise (a step in which a trigger
+ * turns, one that looks stiff, a propensity below 0) is left to run.h, which does it from memory,
+ * one step at a time. Beyond what ode_global.h asks for there are
  *
  *     saltus_worker_state            counts, propensities and their sums, as in direct_driver.h,
  *                                    whose saltus_state_use, saltus_state_total and
@@ -16,9 +16,10 @@
  *     saltus_state_slope(s, slope, laws)
  *                                    what moves there: rates, and propensities
  *     saltus_state_give(s, laws)     let propensities that move have these values
- *     SALTUS_N_ROOTS                 -1, or triggers move, and saltus_state_roots(s, roots) gives
- * so many differences that they compare SALTUS_WATCHES, SALTUS_N_ROOTS >= 0 with either, the hooks
- * of event_driver.h
+ *     SALTUS_HAPPENINGS              1: there are events, clocks or values that are drawn, and the
+ *                                    hooks of event_driver.h
+ *     SALTUS_N_ROOTS                 of triggers that move; -1: none does. Else there is
+ *     saltus_state_roots(s, roots)   so many differences that they compare
  */
 #ifndef SALTUS_KERNEL_ODE_RATE_THREAD_H
 #define SALTUS_KERNEL_ODE_RATE_THREAD_H
@@ -159,9 +160,8 @@ SALTUS_FN void saltus_rates_load(saltus_rate_course *c, saltus_worker_state *s,
     c->again = 0.0;
     c->y[SALTUS_HAZARD] = p->carried.hazard;
     saltus_state_use(s, a, saltus_numbers_of(a, c->job));
-    c->is_by_run = saltus_state_load(s, a, slot, c->y) || p->special <= p->t ||
-                   p->carried.is_stiff || p->carried.n_stiff > 0 ||
-                   a->tolerance.stiff == SALTUS_STIFF_ALWAYS;
+    c->is_by_run = saltus_state_load(s, a, slot, c->y) || p->carried.is_stiff ||
+                   p->carried.n_stiff > 0 || a->tolerance.stiff == SALTUS_STIFF_ALWAYS;
     saltus_state_give(s, zeros);
     c->still = saltus_state_total(s, a, &bad) + 0.0;
     saltus_rates_draw(a, c, 1);
@@ -219,6 +219,48 @@ SALTUS_FN int saltus_rates_sample(saltus_rate_course *c, const saltus_worker_sta
     }
     c->stop = a->times[c->sample];
     return 1;
+}
+
+#if SALTUS_HAPPENINGS
+/* Let something happen to the trajectory, by memory. Returns 0 if it has failed. */
+SALTUS_FN int saltus_rates_happen(saltus_rate_course *c, saltus_worker_state *s,
+                                  const saltus_launch *a, int64_t slot, saltus_happening what)
+{
+    saltus_rates_save(c, s, a, slot);
+    const int bad = saltus_events_happen(a, slot, c->job, what, c->t);
+    saltus_rates_load(c, s, a, slot);
+    if (bad) {
+        saltus_rates_end(c, a, slot, 1);
+    }
+    return !bad;
+}
+
+#endif
+
+/* Do what is due at the present time. Returns 0 when the trajectory has ended. */
+SALTUS_FN int saltus_rates_due(saltus_rate_course *c, saltus_worker_state *s,
+                               const saltus_launch *a, int64_t slot)
+{
+    for (;;) {
+        const int is_sample = c->stop <= c->t;
+#if SALTUS_HAPPENINGS
+        if (c->special <= c->t && (!s->strict || !is_sample)) {
+            if (!saltus_rates_happen(c, s, a, slot, SALTUS_HAPPENING_SPECIAL)) {
+                return 0;
+            }
+            ++c->event; /* the wait was void */
+            c->y[SALTUS_HAZARD] = 0.0;
+            saltus_rates_draw(a, c, 1);
+            continue;
+        }
+#endif
+        if (!is_sample) {
+            return 1;
+        }
+        if (!saltus_rates_sample(c, s, a, slot, c->y)) {
+            return 0;
+        }
+    }
 }
 
 /* All components at share `theta` of a step. */
@@ -291,12 +333,7 @@ SALTUS_FN void saltus_rates_fire(saltus_rate_course *c, saltus_worker_state *s, 
 #if SALTUS_WATCHES
     saltus_state_at(s, c->t, c->y);
     if (saltus_state_turns(s, stood)) {
-        saltus_rates_save(c, s, a, slot);
-        bad = saltus_events_happen(a, slot, c->job, SALTUS_HAPPENING_TURN, c->t);
-        saltus_rates_load(c, s, a, slot);
-        if (bad) {
-            saltus_rates_end(c, a, slot, 1);
-        }
+        (void)saltus_rates_happen(c, s, a, slot, SALTUS_HAPPENING_TURN);
     }
 #endif
 }
@@ -310,10 +347,8 @@ SALTUS_FN int saltus_rates_step(saltus_rate_course *c, saltus_worker_state *s,
     struct saltus_rate_slopes slopes;
     saltus_ode_context context;
     saltus_ode_memory m;
-    while (c->stop <= c->t) {
-        if (!saltus_rates_sample(c, s, a, slot, c->y)) {
-            return 1;
-        }
+    if (!saltus_rates_due(c, s, a, slot)) {
+        return 1;
     }
     slopes.state = *s;
     slopes.still = c->still;
@@ -363,9 +398,9 @@ SALTUS_FN int saltus_rates_step(saltus_rate_course *c, saltus_worker_state *s,
         const saltus_ode_polynomial p = saltus_ode_polynomial_of(&m, SALTUS_HAZARD, size);
         theta = saltus_ode_reach(&p, c->target, -1);
     }
-    const double end = c->t + theta * size;
+    double end = c->t + theta * size;
     if (!(end < c->special) || (!fires && !(size < c->special - c->t))) {
-        return 0;
+        end = c->special;
     }
 #if SALTUS_N_ROOTS >= 0
     if (saltus_rates_may_turn(&slopes, &m, c->t, size, theta)) {

@@ -113,7 +113,8 @@ void saltus_put_rate_thread(const saltus_writer *w)
     saltus_put_reactions(w);
     put_slope(w);
     put_memory(w);
-    fprintf(w->out, "#define SALTUS_N_ROOTS %d\n", looks ? w->t->n_roots : -1);
+    fprintf(w->out, "#define SALTUS_HAPPENINGS %d\n#define SALTUS_N_ROOTS %d\n",
+            saltus_has_events(w->t), looks ? w->t->n_roots : -1);
     if (saltus_has_events(w->t)) {
         saltus_put_turns(w);
         put_roots(w);
