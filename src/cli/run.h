@@ -38,8 +38,8 @@ typedef struct saltus_cli_run_arguments {
     size_t words_size;
 } saltus_cli_run_arguments;
 
-/** The options of saltus run, which saltus sweep has too. */
-extern const struct argp saltus_cli_run_argp;
+/** The options of saltus run, and those of them that saltus sweep has too. */
+extern const struct argp saltus_cli_run_argp, saltus_cli_shared_argp;
 
 /** The options of saltus sweep, and those with which a result is gone on with: where, and talk. */
 extern const struct argp saltus_cli_sweep_argp, saltus_cli_resume_argp;

@@ -50,7 +50,7 @@ enum {
     OPT_CHECKPOINT,
 };
 
-/* Rows that a run and one that is resumed have. */
+/* Rows that several verbs have. */
 /* clang-format off */
 #define SLAB_OPTIONS \
     {"split", OPT_SPLIT, "A:B", 0, \
@@ -63,12 +63,14 @@ enum {
     {"json", OPT_JSON, NULL, 0, "print one JSON object about the run on stdout", 4}, \
     {"progress", OPT_PROGRESS, NULL, 0, "show progress even when stderr is no terminal", 4}, \
     {"explain", OPT_EXPLAIN, NULL, 0, "print what was chosen and why", 4}, \
-    {"trace", OPT_TRACE, "FILE.json", 0, \
-     "write what took how long, for chrome://tracing or Perfetto", 4}, \
     {"quiet", 'q', NULL, 0, "no summary, no warnings, no progress", 4}
+#define TRACE_OPTION \
+    {"trace", OPT_TRACE, "FILE.json", 0, \
+     "write what took how long, for chrome://tracing or Perfetto", 4}
 /* clang-format on */
 
-static const struct argp_option options[] = {
+/* Of a run and a sweep. */
+static const struct argp_option shared_options[] = {
     {NULL, 0, NULL, 0, "What:", 1},
     {"until", OPT_UNTIL, "T", 0, "simulate from time 0 to T (needed)", 1},
     {"points", OPT_POINTS, "N", 0, "N equally spaced samples, 0 and T included (101)", 1},
@@ -96,11 +98,9 @@ static const struct argp_option options[] = {
     {"streams", OPT_STREAMS, "N", 0, "GPU: batches under way at once on each (4)", 2},
     {NULL, 0, NULL, 0, "Record:", 3},
     {"output", 'o', "FILE.h5", 0,
-     "result file, or as FILE.csv a table of what is recorded (without it, a summary is printed)",
+     "result file, or as FILE.csv a table of what is recorded (a run without it prints a summary)",
      3},
     {"overwrite", OPT_OVERWRITE, NULL, 0, "replace a result of that name", 3},
-    {"append", OPT_APPEND, NULL, 0,
-     "add the trajectories to a result of that name, made with the same model and options", 3},
     {"shard", OPT_SHARD, "I/N", 0,
      "simulate part I of N of the trajectories, or of a sweep's points, for saltus merge; auto: as "
      "Slurm, MPI or HTCondor number this process",
@@ -113,8 +113,6 @@ static const struct argp_option options[] = {
     {"bins", OPT_BINS, "N", 0, "bins of a histogram", 3},
     {"range", OPT_RANGE, "LO:HI", 0, "range of a histogram", 3},
     {"compress", OPT_COMPRESS, "HOW", 0, "none, fast or small (fast)", 3},
-    {"frames", OPT_FRAMES, "DT", 0, "of a lattice: what every site holds, at 0, DT, 2 DT … T", 3},
-    {"profile", OPT_PROFILE, "AXIS", 0, "of a lattice: counts in every plane along x, y or z", 3},
     {"derive", OPT_DERIVE, "LIST", 0,
      "of every run, mean, min, max, tmin, tmax, final, amplitude or period:NAME, passage or "
      "above:NAME:THRESHOLD, separated by commas",
@@ -132,6 +130,16 @@ static const struct argp_option options[] = {
     {"stiff", OPT_STIFF, "WHEN", 0, "a method for stiff systems: auto, always or never (auto)", 6},
     {NULL, 0, NULL, 0, "Talk:", 4},
     TALK_OPTIONS,
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+/* Of a run alone. */
+static const struct argp_option options[] = {
+    {"append", OPT_APPEND, NULL, 0,
+     "add the trajectories to a result of that name, made with the same model and options", 3},
+    {"frames", OPT_FRAMES, "DT", 0, "of a lattice: what every site holds, at 0, DT, 2 DT … T", 3},
+    {"profile", OPT_PROFILE, "AXIS", 0, "of a lattice: counts in every plane along x, y or z", 3},
+    TRACE_OPTION,
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -359,6 +367,11 @@ static error_t parse(int key, char *text, struct argp_state *state)
         return e;
     }
     switch (key) {
+    case ARGP_KEY_INIT:
+        if (state->child_inputs) {
+            state->child_inputs[0] = a;
+        }
+        return 0;
     case OPT_JSON:
         a->json = true;
         return 0;
@@ -387,16 +400,20 @@ static char *complete_help(int key, const char *text, void *input)
                                : (char *)text;
 }
 
+const struct argp saltus_cli_shared_argp = {shared_options, parse,         "MODEL", NULL,
+                                            NULL,           complete_help, NULL};
+
+static const struct argp_child children[] = {{&saltus_cli_shared_argp, 0, NULL, 0}, {0}};
 const struct argp saltus_cli_run_argp = {
     options,
     parse,
-    "MODEL",
+    NULL, /* MODEL, as the shared options say */
     "Simulate an ensemble of trajectories of MODEL (SBML, Saltus YAML, BioNetGen .net or .bngl; - "
     "is standard input), exactly."
     "\vA trajectory depends on the model, the seed and its number alone: threads, devices, sample "
     "times and the number of runs never change it.",
+    children,
     NULL,
-    complete_help,
     NULL};
 
 /* Options of a run that is resumed: those that change no bit. */
@@ -411,6 +428,7 @@ static const struct argp_option resume_options[] = {
     {"checkpoint", OPT_CHECKPOINT, "S", 0, "seconds between two checkpoints (as before)", 2},
     {NULL, 0, NULL, 0, "Talk:", 4},
     TALK_OPTIONS,
+    TRACE_OPTION,
     {NULL, 0, NULL, 0, NULL, 0},
 };
 

@@ -1,10 +1,11 @@
 /* saltus sweep: an ensemble at every point of a grid or a random design. */
 #include "cli/run.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_VARY = 512, OPT_DESIGN, OPT_COMMON, OPT_SHARD_BY };
+enum { OPT_VARY = 512, OPT_DESIGN, OPT_COMMON, OPT_SHARD_BY, OPT_OF_RUN, OPT_APPEND };
 
 enum { POINTS = -2 }; /* the group behind those of run, before that of help */
 
@@ -25,6 +26,10 @@ static const struct argp_option options[] = {
      "of --shard: points (the default; a part has some points with all their runs) or runs (all "
      "points with some of their runs)",
      POINTS},
+    {"append", OPT_APPEND, NULL, OPTION_HIDDEN, NULL, POINTS},
+    {"trace", OPT_OF_RUN, "FILE", OPTION_HIDDEN, NULL, POINTS},
+    {"frames", OPT_OF_RUN, "DT", OPTION_HIDDEN, NULL, POINTS},
+    {"profile", OPT_OF_RUN, "AXIS", OPTION_HIDDEN, NULL, POINTS},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -46,12 +51,18 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case OPT_SHARD_BY:
         a->shard_by = text;
         return 0;
+    case OPT_APPEND:
+        (void)saltus_cli_usage("--append is for saltus run: a sweep has all of its points");
+        return EINVAL;
+    case OPT_OF_RUN:
+        (void)saltus_cli_usage("--trace, --frames and --profile are for saltus run");
+        return EINVAL;
     default:
         return ARGP_ERR_UNKNOWN;
     }
 }
 
-static const struct argp_child children[] = {{&saltus_cli_run_argp, 0, NULL, 0}, {0}};
+static const struct argp_child children[] = {{&saltus_cli_shared_argp, 0, NULL, 0}, {0}};
 const struct argp saltus_cli_sweep_argp = {
     options,
     parse,
@@ -348,17 +359,11 @@ int saltus_cli_sweep(int argc, char **argv)
     if (code < 0 && a.shard_by && !a.shard_text) {
         code = saltus_cli_usage("--shard-by is for --shard, which is not there");
     }
-    if (code < 0 && a.append) {
-        code = saltus_cli_usage("--append is for saltus run: a sweep has all of its points");
-    }
     if (code < 0 && !a.output) {
         code = saltus_cli_usage("-o FILE.h5 or FILE.csv is needed: where the results go");
     }
     if (code < 0 && points && saltus_cli_is_same_file(points, a.output)) {
         code = saltus_cli_usage("-o '%s': that is the table of points itself", a.output);
-    }
-    if (code < 0 && (a.trace || a.frames > 0.0 || a.profile)) {
-        code = saltus_cli_usage("--trace, --frames and --profile are for saltus run");
     }
     const int result = code >= 0 ? code : saltus_cli_simulate_sweep(&a);
     saltus_cli_run_free(&a);
