@@ -455,7 +455,7 @@ static void lanes_leave_what_is_no_matter_of_theirs(void **state)
 
 /* Two groups of reactions, of all kinds of laws; a reaction that does nothing where it lacks what
  * it takes, and one whose law is no number then; a hazard that ends; more molecules than lanes
- * hold, at first or from an event on. */
+ * hold, at first or from an event on; triggers that move. */
 static const char *const firing[] = {
     "parameters: {y: 1, k: 0.3}\nrate rules: {y: 0.1*(A + r) - y}\n"
     "species: {A: 9, B: 3, C: 0, D: 20, E: 1}\nrules: {r: C*0.5, s: A + D}\n"
@@ -474,6 +474,14 @@ static const char *const firing[] = {
     "parameters: {y: 0}\nrate rules: {y: 1 - y}\nspecies: {A: 5, B: 0}\n"
     "reactions:\n  a: {equation: B -> 3 A, law: y*B}\n  in: 0 -> B @ 4\n"
     "events:\n  much: {when: time >= 2, set: {A: 9007199254740991}}\n",
+    "species: {X: 40, n: 0}\nparameters: {V: 1, limit: \"normal(2, 0.1, 1.5, 2.5)\", z: 0, w: 1}\n"
+    "rate rules: {V: 0.7*V, z: 6*cos(6*time), w: -w}\nrules: {half: 0.5*w}\nreactions:\n"
+    "  make: {equation: 0 -> X, law: 10*V}\n  lose: X -> 0 @ 0.3\n"
+    "events:\n  divide: {when: V >= limit, set: {V: V/2, X: \"binomial(X, 0.5)\",\n"
+    "    limit: \"normal(2, 0.1, 1.5, 2.5)\"}}\n"
+    "  top: {when: z > 0.999, set: {n: n + 1}}\n"
+    "  through: {when: \"half > 0.25 and half < 0.2501\", set: {n: n + 10}}\n"
+    "  kept: {when: w > 0.7, set: {n: n - 1}}\n",
 };
 
 static void reactions_in_lanes_are_those_alone(void **state)

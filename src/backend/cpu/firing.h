@@ -115,9 +115,9 @@ static saltus_status pass_reactions(lane_group *c, saltus_mask fired, saltus_f64
     return sum_still(c, fired, err);
 }
 
-/* Take the steps that end with a reaction and nothing else, and return their lanes: as
- * saltus_ode_find and saltus_ode_land do it. */
-static uint64_t react_steps(lane_group *c, saltus_mask taken, saltus_f64 step,
+/* Take the steps that end with a reaction, after share theta, and nothing else, and return their
+ * lanes: as saltus_ode_land does it. */
+static uint64_t react_steps(lane_group *c, saltus_mask taken, saltus_f64 step, saltus_f64 theta,
                             saltus_status *status, saltus_error *err)
 {
     const saltus_ode_memory *m = &c->memory;
@@ -127,12 +127,10 @@ static uint64_t react_steps(lane_group *c, saltus_mask taken, saltus_f64 step,
     if (!saltus_any(lanes)) {
         return 0;
     }
-    saltus_ode_polynomial p = saltus_ode_polynomial_of(m, n - 1, c->size);
-    const saltus_f64 theta = saltus_ode_reach(&p, c->target, lanes);
     const saltus_f64 end = c->t + theta * c->size;
     lanes &= SALTUS_LT(end, c->special) & ~SALTUS_LT(c->sample, end);
-    for (int i = 0; i < n; ++i) { /* errors are known, and their place is free */
-        p = saltus_ode_polynomial_of(m, i, c->size);
+    for (int i = 0; i < n; ++i) {
+        const saltus_ode_polynomial p = saltus_ode_polynomial_of(m, i, c->size);
         m->e[i] = saltus_ode_polynomial_at(&p, theta, &slope);
     }
     saltus_mask fired = lanes & 0;

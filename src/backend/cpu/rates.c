@@ -22,17 +22,23 @@ typedef struct saltus_ode_context {
     const saltus_tables *n;
     saltus_f64 *v;                                   /* [row] */
     saltus_f64 still, negative, from, until, before; /* as in saltus_ode */
+    saltus_mask *on;                                 /* [trigger] as in saltus_trajectory */
 } saltus_ode_context;
 
-/* Compute what moves, at times and states of the lanes. */
-SALTUS_FN void run_motion(saltus_ode_context *c, saltus_f64 time, const saltus_f64 *y)
+static void put_rates(saltus_ode_context *c, saltus_f64 time, const saltus_f64 *y)
 {
     const saltus_tables *n = c->n;
     for (int i = 0; i < n->n_rates; ++i) {
         c->v[n->rate_rows[i]] = y[i];
     }
     c->v[n->row_time] = time;
-    saltus_program_run(n->code, n->motion, c->v);
+}
+
+/* Compute what moves, at times and states of the lanes. */
+SALTUS_FN void run_motion(saltus_ode_context *c, saltus_f64 time, const saltus_f64 *y)
+{
+    put_rates(c, time, y);
+    saltus_program_run(c->n->code, c->n->motion, c->v);
 }
 
 /* As saltus_ode_slope does it, in the same order. */
@@ -58,7 +64,30 @@ SALTUS_FN void saltus_ode_slope_of(saltus_ode_context *c, saltus_f64 time, const
     slope[n->n_rates] = sum;
 }
 
+/* As saltus_ode_turns does it, and what triggers compare. */
+SALTUS_FN saltus_mask saltus_ode_look_of(saltus_ode_context *c, saltus_f64 time,
+                                         const saltus_f64 *y, saltus_f64 *now)
+{
+    const saltus_tables *n = c->n;
+    saltus_mask turned = SALTUS_AS_I64(time) & 0;
+    put_rates(c, time, y);
+    for (int i = 0; i < n->n_moving_rules; ++i) {
+        saltus_lanes_run_rule(n, n->moving_rules[i], c->v);
+    }
+    for (int i = 0; i < n->n_triggers; ++i) {
+        saltus_program_run(n->code, n->triggers[i].trigger, c->v);
+        const saltus_f64 value = c->v[n->triggers[i].trigger.result];
+        turned |= (SALTUS_NE(value, saltus_splat(0.0)) & SALTUS_EQ(value, value)) ^ c->on[i];
+    }
+    for (int j = 0; j < n->n_roots; ++j) {
+        saltus_program_run(n->code, n->roots[j], c->v);
+        now[j] = c->v[n->roots[j].result];
+    }
+    return turned;
+}
+
 #include "kernel/ode/explicit.h"
+#include "kernel/ode/looks.h"
 
 typedef struct lane_group {
     saltus_ode_context slopes;
@@ -83,7 +112,10 @@ typedef struct lane_group {
     uint64_t again;               /* it tries a step again, shorter */
     uint64_t ahead;               /* its engine has to catch up */
     uint64_t stale;               /* reactions have fired that changed no counts of its engine */
-    bool watches, may_turn_stiff; /* triggers or rates may turn in a step; steps are watched */
+    bool bends;                   /* rates may, in a step */
+    bool looks;                   /* triggers may turn in a step */
+    bool may_turn_stiff;          /* steps are watched */
+    saltus_f64 *roots;            /* [3][root] */
     bool dry;                     /* there will be no more jobs */
     saltus_scalar_engine *single; /* runs trajectories that fail again, to report them */
 } lane_group;
@@ -219,6 +251,9 @@ static saltus_status begin_steps(lane_group *c, saltus_error *err)
         for (int i = 0; i < c->memory.n; ++i) {
             set_lane(&c->y[i], l, w->ode.y[i]);
         }
+        for (int i = 0; i < c->slopes.n->n_triggers && c->looks; ++i) {
+            set_whole(&c->slopes.on[i], l, -(int64_t)w->trajectory.on[i]);
+        }
         set_lane(&c->t, l, w->trajectory.t);
         set_lane(&c->slopes.still, l, w->ode.still);
         set_lane(&c->slopes.from, l, w->ode.from);
@@ -245,6 +280,8 @@ static void step_of_engine(lane_group *c, int l)
         o->y[i] = lane_of(&c->y[i], l);
         o->k[i] = lane_of(&c->memory.k[i], l);
     }
+    o->still = lane_of(&c->slopes.still, l);
+    o->from = lane_of(&c->t, l);
     o->size = lane_of(&c->size, l);
     o->is_cut = whole_of(&c->is_cut, l) != 0;
     o->is_rejected = 0;
@@ -320,6 +357,24 @@ static saltus_mask taken_steps(const lane_group *c, saltus_f64 error, saltus_f64
            (c->is_cut | ~border) & mask_of(c->busy & ~c->again);
 }
 
+/* The share of each step after which a reaction ends it, or 1. Returns the lanes of `taken` in
+ * which no trigger turns before. */
+static saltus_mask find_ends(lane_group *c, saltus_mask taken, saltus_f64 *theta)
+{
+    const saltus_ode_memory *m = &c->memory;
+    const saltus_mask fires = taken & SALTUS_LE(c->target, m->z[m->n - 1]);
+    *theta = saltus_splat(1.0);
+    if (saltus_any(fires)) {
+        const saltus_ode_polynomial p = saltus_ode_polynomial_of(m, m->n - 1, c->size);
+        *theta = saltus_select(fires, saltus_ode_reach(&p, c->target, fires), *theta);
+    }
+    /* errors are known, and their place is free */
+    return c->looks && saltus_any(taken)
+               ? taken & ~saltus_ode_may_turn(&c->slopes, m, c->t, c->size, *theta,
+                                              c->slopes.n->n_roots, c->roots, m->e)
+               : taken;
+}
+
 /* Take the steps in which nothing happens, and return their lanes. */
 static uint64_t pass_steps(lane_group *c, saltus_mask taken, saltus_f64 step)
 {
@@ -384,11 +439,12 @@ static saltus_status judge_steps(lane_group *c, saltus_f64 error, saltus_error *
 {
     saltus_status status = SALTUS_OK;
     uint64_t bits = c->busy;
-    if (!c->watches) {
-        saltus_f64 step;
+    if (!c->bends) {
+        saltus_f64 step, theta;
         const saltus_mask taken = taken_steps(c, error, &step);
-        bits &= ~pass_steps(c, taken, step);
-        bits &= ~react_steps(c, taken, step, &status, err);
+        const saltus_mask lanes = find_ends(c, taken, &theta);
+        bits &= ~pass_steps(c, lanes, step);
+        bits &= ~react_steps(c, lanes, step, theta, &status, err);
     }
     while (bits && status == SALTUS_OK) {
         const int l = next_lane(&bits);
@@ -522,7 +578,9 @@ saltus_status SALTUS_SET_NAME(saltus_rates_work)(const saltus_task *task,
     const int n = t->n_rates + 1;
     const bool fires = fires_in_lanes(t);
     const int n_of_firing = fires ? t->n_moving_laws + t->n_species : 0;
-    const size_t size = sizeof(saltus_f64) * (size_t)(t->n_rows + 11 * n + n_of_firing);
+    const int n_of_looks = t->n_triggers + 3 * t->n_roots;
+    const size_t size =
+        sizeof(saltus_f64) * (size_t)(t->n_rows + 11 * n + n_of_firing + n_of_looks);
     lane_group *c = aligned_alloc(_Alignof(lane_group), sizeof(lane_group));
     SALTUS_NEED(c);
     memset(c, 0, sizeof *c);
@@ -552,11 +610,14 @@ saltus_status SALTUS_SET_NAME(saltus_rates_work)(const saltus_task *task,
         saltus_f64 *given = cut(&at, t->n_moving_laws);
         prepare_firing(c, given, cut(&at, t->n_species));
     }
+    c->roots = cut(&at, 3 * t->n_roots);
+    c->slopes.on = (saltus_mask *)cut(&at, t->n_triggers);
     for (int l = 0; l < SALTUS_LANES; ++l) {
         SALTUS_TRY(saltus_scalar_create(task, &SALTUS_SET_NAME(saltus_set), &c->scalars[l], err));
     }
     SALTUS_TRY(saltus_scalar_create(task, &SALTUS_SET_NAME(saltus_set), &c->single, err));
-    c->watches = t->n_moving_triggers > 0 || t->n_kinks > 0;
+    c->bends = t->n_kinks > 0;
+    c->looks = t->n_moving_triggers > 0;
     c->may_turn_stiff =
         task->tolerance->stiff == SALTUS_STIFF_AUTO && c->scalars[0]->ode.may_be_stiff;
     for (int l = 0; l < SALTUS_LANES && l < task->share; ++l) { /* leave some to other workers */

@@ -204,6 +204,31 @@ SALTUS_FN saltus_f64 saltus_ode_polynomial_at(const saltus_ode_polynomial *p, sa
     return p->c[0] + theta * g;
 }
 
+/* Shares of a step, equally far from each other, at which triggers are looked at. */
+enum { SALTUS_ODE_LOOKS = 8 };
+
+/* Whether two numbers have other signs, that of 0 being its own. */
+SALTUS_FN saltus_mask saltus_ode_signs_differ(saltus_f64 a, saltus_f64 b)
+{
+    const saltus_f64 zero = saltus_splat(0.0);
+    return (SALTUS_LT(zero, a) ^ SALTUS_LT(zero, b)) | (SALTUS_LT(a, zero) ^ SALTUS_LT(b, zero));
+}
+
+/* Whether values at three equidistant points have one sign and bend towards 0, with the vertex of
+ * the parabola through them between them, so many of their distances behind the second. */
+SALTUS_FN saltus_mask saltus_ode_has_vertex(saltus_f64 a, saltus_f64 b, saltus_f64 c,
+                                            saltus_f64 *behind)
+{
+    const saltus_f64 zero = saltus_splat(0.0), bend = a - 2.0 * b + c;
+    const saltus_mask is_above =
+        SALTUS_LE(zero, a) & SALTUS_LE(zero, b) & SALTUS_LE(zero, c) & SALTUS_LT(zero, bend);
+    const saltus_mask is_below =
+        SALTUS_LE(a, zero) & SALTUS_LE(b, zero) & SALTUS_LE(c, zero) & SALTUS_LT(bend, zero);
+    *behind = 0.5 * (a - c) / bend;
+    return (is_above | is_below) & SALTUS_LT(saltus_splat(-1.0), *behind) &
+           SALTUS_LT(*behind, saltus_splat(1.0));
+}
+
 /* The share at which the hazard reaches `target`, in the given lanes, in which it does: by Newton's
  * method within a bracket, which is halved where that leaves it. */
 SALTUS_FN saltus_f64 saltus_ode_reach(const saltus_ode_polynomial *p, saltus_f64 target,

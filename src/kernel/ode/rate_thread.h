@@ -274,30 +274,16 @@ SALTUS_FN void saltus_rates_dense(const saltus_ode_memory *m, double size, doubl
 }
 
 #if SALTUS_N_ROOTS >= 0
-/* Whether a trigger turns in a step that is taken up to share `end`, or may do so: where
- * saltus_ode_find_turn would look closer. */
-SALTUS_FN int saltus_rates_may_turn(struct saltus_rate_slopes *x, const saltus_ode_memory *m,
-                                    double t, double size, double end)
+SALTUS_FN saltus_mask saltus_ode_look_of(saltus_ode_context *c, double time, const double *y,
+                                         double *now)
 {
-    double before[SALTUS_N_ROOTS + 1], last[SALTUS_N_ROOTS + 1] = {0}, now[SALTUS_N_ROOTS + 1];
-    double y[SALTUS_ODE_SIZE], behind;
-    int may = 0;
-    SALTUS_ONE_BY_ONE
-    for (int k = 0; k <= SALTUS_ODE_LOOKS && !may; ++k) {
-        const double theta = k == SALTUS_ODE_LOOKS ? end : end * (double)k / SALTUS_ODE_LOOKS;
-        saltus_rates_dense(m, size, theta, y);
-        saltus_state_at(&x->state, t + theta * size, y);
-        may = k > 0 && saltus_state_turns(&x->state, 0);
-        saltus_state_roots(&x->state, now);
-        for (int j = 0; j < SALTUS_N_ROOTS; ++j) {
-            may |= k > 0 && saltus_ode_sign(last[j]) != saltus_ode_sign(now[j]);
-            may |= k > 1 && saltus_ode_has_vertex(before[j], last[j], now[j], &behind);
-            before[j] = last[j];
-            last[j] = now[j];
-        }
-    }
-    return may;
+    saltus_worker_state *s = &c->slopes->state;
+    saltus_state_at(s, time, y);
+    saltus_state_roots(s, now);
+    return -(saltus_mask)saltus_state_turns(s, 0);
 }
+
+#include "kernel/ode/looks.h"
 #endif
 
 /* Choose a reaction and fire it at the state c, where those propensities that move are `laws`; the
@@ -403,7 +389,8 @@ SALTUS_FN int saltus_rates_step(saltus_rate_course *c, saltus_worker_state *s,
         end = c->special;
     }
 #if SALTUS_N_ROOTS >= 0
-    if (saltus_rates_may_turn(&slopes, &m, c->t, size, theta)) {
+    double roots[3 * SALTUS_N_ROOTS + 1];
+    if (saltus_ode_may_turn(&context, &m, c->t, size, theta, SALTUS_N_ROOTS, roots, e)) {
         return 0;
     }
 #endif

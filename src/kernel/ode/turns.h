@@ -4,9 +4,6 @@
 
 #include "kernel/ode/steps.h"
 
-/* Points of a step at which triggers are looked at. */
-enum { SALTUS_ODE_LOOKS = 8 };
-
 /* Whether some trigger is another than it was, at a share of the step. */
 SALTUS_OUTLINE int saltus_ode_turns(saltus_trajectory *p, saltus_ode *o, double size, double theta)
 {
@@ -45,17 +42,6 @@ SALTUS_FN double saltus_ode_bisect(saltus_trajectory *p, saltus_ode *o, double s
     return high;
 }
 
-/* Whether values at three equidistant points have one sign and bend towards 0, with the vertex of
- * the parabola through them between them, so many of their distances behind the second. */
-SALTUS_FN int saltus_ode_has_vertex(double a, double b, double c, double *behind)
-{
-    const double bend = a - 2.0 * b + c;
-    *behind = 0.5 * (a - c) / bend;
-    return ((a >= 0.0 && b >= 0.0 && c >= 0.0 && bend > 0.0) ||
-            (a <= 0.0 && b <= 0.0 && c <= 0.0 && bend < 0.0)) &&
-           *behind > -1.0 && *behind < 1.0;
-}
-
 /* What triggers compare has its values at three equidistant points in root[0] to root[2]. Look at
  * the vertex of the parabola through them where there is one: the trigger may have turned there and
  * back. Returns the share where one has, or -1. */
@@ -76,11 +62,6 @@ SALTUS_FN double saltus_ode_look_between(saltus_trajectory *p, saltus_ode *o, do
     return -1.0;
 }
 
-SALTUS_FN int saltus_ode_sign(double x)
-{
-    return (x > 0.0) - (x < 0.0);
-}
-
 /* Where what a trigger compares changed its sign between two looks, while no trigger is another at
  * the second of them: one may have turned there and back, as `y > 1 and y < 1.01` does. Returns the
  * first share just behind such a change, where it is not 0, at which a trigger has turned, or -1.
@@ -91,23 +72,23 @@ SALTUS_FN double saltus_ode_look_across(saltus_trajectory *p, saltus_ode *o, dou
     const int n = p->n->n_roots;
     double first = -1.0;
     for (int j = 0; j < n; ++j) {
-        const int was = saltus_ode_sign(o->root[SALTUS_AT(n + j)]);
-        const int is = saltus_ode_sign(o->root[SALTUS_AT(2 * n + j)]);
+        const double is = o->root[SALTUS_AT(2 * n + j)];
+        const int changes = saltus_ode_signs_differ(o->root[SALTUS_AT(n + j)], is) != 0;
         double low = before, high = theta;
-        for (int k = 0; k < 60 && was != is; ++k) {
+        for (int k = 0; k < 60 && changes; ++k) {
             const double middle = 0.5 * (low + high);
             if (!(middle > low && middle < high)) {
                 break;
             }
             saltus_ode_dense_state(o, middle);
             saltus_ode_place(p, o, p->t + middle * size, o->w);
-            if (saltus_ode_sign(saltus_trajectory_value(p, p->n->roots[j])) == is) {
+            if (!saltus_ode_signs_differ(saltus_trajectory_value(p, p->n->roots[j]), is)) {
                 high = middle;
             } else {
                 low = middle;
             }
         }
-        if (was != is && (first < 0.0 || high < first) && saltus_ode_turns(p, o, size, high)) {
+        if (changes && (first < 0.0 || high < first) && saltus_ode_turns(p, o, size, high)) {
             first = high;
         }
     }

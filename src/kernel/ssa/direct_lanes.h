@@ -71,13 +71,17 @@ SALTUS_FN saltus_f64 saltus_lanes_product(const saltus_tables *n, saltus_f64 rat
     return a;
 }
 
+SALTUS_FN void saltus_lanes_run_rule(const saltus_tables *n, int rule, saltus_f64 *v)
+{
+    saltus_program_run(n->code, n->rules[rule], v);
+    v[n->row_rules + rule] = v[n->rules[rule].result];
+}
+
 /* Compute live rules from the counts, row by row. */
 SALTUS_FN void saltus_lanes_run_rules(const saltus_tables *n, saltus_f64 *v)
 {
     for (int i = 0; i < n->n_live_rules; ++i) {
-        const int rule = n->live_rules[i];
-        saltus_program_run(n->code, n->rules[rule], v);
-        v[n->row_rules + rule] = v[n->rules[rule].result];
+        saltus_lanes_run_rule(n, n->live_rules[i], v);
     }
 }
 
