@@ -234,7 +234,6 @@ SALTUS_FN int saltus_rates_happen(saltus_rate_course *c, saltus_worker_state *s,
     }
     return !bad;
 }
-
 #endif
 
 /* Do what is due at the present time. Returns 0 when the trajectory has ended. */
