@@ -276,7 +276,10 @@ static saltus_status parse_axis(saltus_axis *x, const char *what, saltus_error *
     } else if (x->is_log || strncmp(text, "lin:", 4) == 0) {
         SALTUS_TRY(parse_range(x, what, text + 4, err));
     } else {
-        SALTUS_FAIL(SALTUS_E_INVALID, "`vary` '%.100s': the values are lin, log or list", what);
+        SALTUS_FAIL(SALTUS_E_INVALID,
+                    "`vary` '%.100s': the values are lin:LOW:HIGH:N, log:LOW:HIGH:N or "
+                    "list:A,B",
+                    what);
     }
 done:
     saltus_free(text);
