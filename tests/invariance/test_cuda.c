@@ -464,6 +464,28 @@ static void rates_alone_have_the_bits_of_the_cpu(void **state)
     }
 }
 
+/* Reactions that come where times are so large that a special time is theirs. */
+static void reactions_at_special_times_have_the_bits_of_the_cpu(void **state)
+{
+    const double times[] = {9e15, 9e15 + 60};
+    (void)state;
+    need_gpu("cuda");
+    saltus_model *m = bits_parse(
+        "species: {A: 10, B: 0}\nparameters: {y: 1, p: 0}\nrate rules: {y: 0}\nreactions:\n"
+        "  make: {equation: 0 -> A, law: \"piecewise(1e-17, time < 9e15, 0.7*y, time < "
+        "9000000000000020, 0.2*y, time < 9000000000000024, 0.9*y, time < 9000000000000030, "
+        "0.5)\"}\n"
+        "  go: {equation: A -> 0, law: \"piecewise(0, time < 9e15, 0.1*y)*A\"}\n"
+        "events:\n  full: {when: A > 15, set: {B: B + 1, A: A - 3}}\n"
+        "  late: {at: 9000000000000036, set: {p: p + A}}\n"
+        "  later: {at: 9000000000000038, set: {p: p + A}}\n");
+    const saltus_plan_options scalar = bits_plan("direct", "philox", "scalar", 1),
+                              global = bits_plan("direct", "philox", "global", 0);
+    assert_int_equal(bits_hash_plan(m, "cuda", &global, 0, 100, times, 2),
+                     bits_hash_plan(m, "cpu:generic", &scalar, 0, 100, times, 2));
+    saltus_model_destroy(m);
+}
+
 /* The mean field: amounts that are not whole, laws of all kinds, rate rules, events between which
  * triggers are looked for, kinks, stiff ones. */
 static const char *const mean_fields[] = {
@@ -842,6 +864,9 @@ static void troubles_have_the_words_of_the_cpu(void **state)
         "species: {A: 30}\nreactions: {r: A -> 0 @ 2*A - 9}\n",
         "species: {A: 3, B: 0}\nreactions: {r: A -> B @ 1 + B}\n",
         "species: {A: 3}\nreactions: {r: A -> 0 @ 1}\nevents: {e: {at: 1, set: {A: -1}}}\n",
+        "species: {A: 10}\nparameters: {y: 1, p: 1}\nrate rules: {y: 1 - y}\nreactions:\n"
+        "  make: {equation: 0 -> A, law: p}\n  go: {equation: A -> 0, law: y*A}\n"
+        "events: {e: {at: 0.4, set: {p: p - 50}}}\n",
     };
     (void)state;
     need_gpu("cuda");
@@ -1036,6 +1061,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(laws_that_are_alike_have_the_bits_of_the_cpu),
         cmocka_unit_test(rates_that_bend_have_the_bits_of_the_cpu),
         cmocka_unit_test(rates_alone_have_the_bits_of_the_cpu),
+        cmocka_unit_test(reactions_at_special_times_have_the_bits_of_the_cpu),
         cmocka_unit_test(mean_fields_have_the_bits_of_the_cpu),
         cmocka_unit_test(large_mean_fields_are_the_cpus),
         cmocka_unit_test(leaps_have_the_bits_of_the_cpu),

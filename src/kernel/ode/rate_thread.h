@@ -164,6 +164,7 @@ SALTUS_FN void saltus_rates_load(saltus_rate_course *c, saltus_worker_state *s,
                    p->carried.n_stiff > 0 || a->tolerance.stiff == SALTUS_STIFF_ALWAYS;
     saltus_state_give(s, zeros);
     c->still = saltus_state_total(s, a, &bad) + 0.0;
+    c->is_by_run |= bad; /* there it is said which propensity is none */
     saltus_rates_draw(a, c, 1);
 }
 
@@ -335,6 +336,9 @@ SALTUS_FN int saltus_rates_step(saltus_rate_course *c, saltus_worker_state *s,
     if (!saltus_rates_due(c, s, a, slot)) {
         return 1;
     }
+    if (SALTUS_RARE(c->is_by_run)) { /* what was due has made it so */
+        return 0;
+    }
     slopes.state = *s;
     slopes.still = c->still;
     slopes.is_odd = 0;
@@ -386,6 +390,9 @@ SALTUS_FN int saltus_rates_step(saltus_rate_course *c, saltus_worker_state *s,
     double end = c->t + theta * size;
     if (!(end < c->special) || (!fires && !(size < c->special - c->t))) {
         end = c->special;
+    }
+    if (SALTUS_RARE(fires && end == c->special)) { /* what is due then may go with the reaction */
+        return 0;
     }
 #if SALTUS_N_ROOTS >= 0
     double roots[3 * SALTUS_N_ROOTS + 1];
