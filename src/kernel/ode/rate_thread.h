@@ -31,10 +31,24 @@
 #if SALTUS_DEVICE
 enum { SALTUS_HAZARD = SALTUS_ODE_SIZE - 1 }; /* the last component */
 
+/* What a thread does next. */
+typedef enum saltus_rate_next {
+    SALTUS_RATES_STEP,    /* in registers; all else by memory: */
+    SALTUS_RATES_BEGIN,   /* the next job, if there is one */
+    SALTUS_RATES_BY_RUN,  /* what run.h does; all is in memory */
+    SALTUS_RATES_SPECIAL, /* what is due at the special time */
+    SALTUS_RATES_TURN,    /* what follows from the last reaction's turning a trigger */
+    SALTUS_RATES_END,     /* nothing */
+} saltus_rate_next;
+
+/* Memory is slow, so that threads of a warp go there together: one waits until all do, or until
+ * those that wait have waited for so many steps, taken together. */
+enum { SALTUS_RATES_PATIENCE = 512 };
+
 /* A trajectory between two steps. */
 typedef struct saltus_rate_course {
-    int64_t job;   /* -1: there is none */
-    int is_by_run; /* what comes next is left to run.h, and all is in memory */
+    int64_t job; /* -1: there is none */
+    saltus_rate_next next;
     int64_t sample;
     double stop; /* time of that sample */
     uint64_t trajectory, event, fired, n_steps;
@@ -144,6 +158,7 @@ SALTUS_FN void saltus_rates_load(saltus_rate_course *c, saltus_worker_state *s,
     const double zeros[SALTUS_N_MOVING + 1] = {0};
     int bad = 0;
     c->job = a->jobs[slot];
+    c->next = SALTUS_RATES_BEGIN;
     if (c->job < 0) {
         return;
     }
@@ -160,11 +175,14 @@ SALTUS_FN void saltus_rates_load(saltus_rate_course *c, saltus_worker_state *s,
     c->again = 0.0;
     c->y[SALTUS_HAZARD] = p->carried.hazard;
     saltus_state_use(s, a, saltus_numbers_of(a, c->job));
-    c->is_by_run = saltus_state_load(s, a, slot, c->y) || p->carried.is_stiff ||
-                   p->carried.n_stiff > 0 || a->tolerance.stiff == SALTUS_STIFF_ALWAYS;
+    bad = saltus_state_load(s, a, slot, c->y);
     saltus_state_give(s, zeros);
     c->still = saltus_state_total(s, a, &bad) + 0.0;
-    c->is_by_run |= bad; /* there it is said which propensity is none */
+    /* run.h says which propensity is none */
+    c->next = bad || p->carried.is_stiff || p->carried.n_stiff > 0 ||
+                      a->tolerance.stiff == SALTUS_STIFF_ALWAYS
+                  ? SALTUS_RATES_BY_RUN
+                  : SALTUS_RATES_STEP;
     saltus_rates_draw(a, c, 1);
 }
 
@@ -189,23 +207,23 @@ SALTUS_FN void saltus_rates_end(saltus_rate_course *c, const saltus_launch *a, i
 {
     saltus_job_end(a, c->job, c->fired, bad);
     a->jobs[slot] = c->job = -1;
+    c->next = SALTUS_RATES_BEGIN;
 }
 
-/* Begin the next job. Returns 0 if there is none. */
-SALTUS_FN int saltus_rates_start(saltus_rate_course *c, saltus_worker_state *s,
-                                 const saltus_launch *a, int64_t slot)
+/* Begin the next job, if there is one. */
+SALTUS_FN void saltus_rates_begin(saltus_rate_course *c, saltus_worker_state *s,
+                                  const saltus_launch *a, int64_t slot)
 {
     const int64_t next = (int64_t)SALTUS_NEXT_NUMBER(a->next);
-    if (next >= a->n_jobs) {
-        return 0;
+    c->next = SALTUS_RATES_END;
+    if (next < a->n_jobs) {
+        a->jobs[slot] = next;
+        const int fails = saltus_events_happen(a, slot, next, SALTUS_HAPPENING_START, 0.0);
+        saltus_rates_load(c, s, a, slot);
+        if (fails) {
+            saltus_rates_end(c, a, slot, 1);
+        }
     }
-    a->jobs[slot] = next;
-    const int fails = saltus_events_happen(a, slot, next, SALTUS_HAPPENING_START, 0.0);
-    saltus_rates_load(c, s, a, slot);
-    if (fails) {
-        saltus_rates_end(c, a, slot, 1);
-    }
-    return 1;
 }
 
 /* Record the state y as the next sample. Returns 0 if that was the last. */
@@ -223,35 +241,62 @@ SALTUS_FN int saltus_rates_sample(saltus_rate_course *c, const saltus_worker_sta
 }
 
 #if SALTUS_HAPPENINGS
-/* Let something happen to the trajectory, by memory. Returns 0 if it has failed. */
-SALTUS_FN int saltus_rates_happen(saltus_rate_course *c, saltus_worker_state *s,
-                                  const saltus_launch *a, int64_t slot, saltus_happening what)
+/* Let happen what the special time, or a turn, brings. */
+SALTUS_FN void saltus_rates_happen(saltus_rate_course *c, saltus_worker_state *s,
+                                   const saltus_launch *a, int64_t slot)
 {
+    const int is_special = c->next == SALTUS_RATES_SPECIAL;
     saltus_rates_save(c, s, a, slot);
-    const int bad = saltus_events_happen(a, slot, c->job, what, c->t);
+    const int bad = saltus_events_happen(
+        a, slot, c->job, is_special ? SALTUS_HAPPENING_SPECIAL : SALTUS_HAPPENING_TURN, c->t);
     saltus_rates_load(c, s, a, slot);
+    if (is_special) {
+        ++c->event; /* the wait was void */
+        c->y[SALTUS_HAZARD] = 0.0;
+        saltus_rates_draw(a, c, 1);
+        saltus_rates_save(c, s, a, slot);
+    }
     if (bad) {
         saltus_rates_end(c, a, slot, 1);
     }
-    return !bad;
 }
 #endif
 
-/* Do what is due at the present time. Returns 0 when the trajectory has ended. */
-SALTUS_FN int saltus_rates_due(saltus_rate_course *c, saltus_worker_state *s,
+/* Do what comes next by memory; `left` loses the steps that are taken. */
+SALTUS_FN void saltus_rates_by_memory(saltus_rate_course *c, saltus_worker_state *s,
+                                      const saltus_launch *a, int64_t slot, uint64_t *left)
+{
+    if (c->next == SALTUS_RATES_BEGIN) {
+        saltus_rates_begin(c, s, a, slot);
+    } else if (c->next == SALTUS_RATES_BY_RUN) {
+        const uint64_t done = saltus_rates_by_run(a, slot, c->job, *left);
+        *left -= done < *left ? done : *left;
+        saltus_rates_load(c, s, a, slot);
+    } else {
+#if SALTUS_HAPPENINGS
+        saltus_rates_happen(c, s, a, slot);
+#endif
+    }
+}
+
+/* Leave what comes next to run.h. */
+SALTUS_FN void saltus_rates_leave(saltus_rate_course *c, const saltus_worker_state *s,
+                                  const saltus_launch *a, int64_t slot)
+{
+    saltus_rates_save(c, s, a, slot);
+    c->next = SALTUS_RATES_BY_RUN;
+}
+
+/* Do what is due at the present time. Returns 0 if no step comes next. */
+SALTUS_FN int saltus_rates_due(saltus_rate_course *c, const saltus_worker_state *s,
                                const saltus_launch *a, int64_t slot)
 {
     for (;;) {
         const int is_sample = c->stop <= c->t;
 #if SALTUS_HAPPENINGS
         if (c->special <= c->t && (!s->strict || !is_sample)) {
-            if (!saltus_rates_happen(c, s, a, slot, SALTUS_HAPPENING_SPECIAL)) {
-                return 0;
-            }
-            ++c->event; /* the wait was void */
-            c->y[SALTUS_HAZARD] = 0.0;
-            saltus_rates_draw(a, c, 1);
-            continue;
+            c->next = SALTUS_RATES_SPECIAL;
+            return 0;
         }
 #endif
         if (!is_sample) {
@@ -318,26 +363,21 @@ SALTUS_FN void saltus_rates_fire(saltus_rate_course *c, saltus_worker_state *s, 
     (void)stood;
 #if SALTUS_WATCHES
     saltus_state_at(s, c->t, c->y);
-    if (saltus_state_turns(s, stood)) {
-        (void)saltus_rates_happen(c, s, a, slot, SALTUS_HAPPENING_TURN);
-    }
+    c->next = saltus_state_turns(s, stood) ? SALTUS_RATES_TURN : c->next;
 #endif
 }
 
-/* Take a step, or try it. Returns 0 if it is to be left to run.h, which finds what it needs in c
- * and s: samples are all that has happened. */
-SALTUS_FN int saltus_rates_step(saltus_rate_course *c, saltus_worker_state *s,
-                                const saltus_launch *a, int64_t slot)
+/* Take a step, or try it. What is left to run.h finds all that it needs in memory: samples are all
+ * that has happened. */
+SALTUS_FN void saltus_rates_step(saltus_rate_course *c, saltus_worker_state *s,
+                                 const saltus_launch *a, int64_t slot)
 {
     double z[SALTUS_ODE_SIZE], w[SALTUS_ODE_SIZE], e[SALTUS_ODE_SIZE], k[7 * SALTUS_ODE_SIZE];
     struct saltus_rate_slopes slopes;
     saltus_ode_context context;
     saltus_ode_memory m;
     if (!saltus_rates_due(c, s, a, slot)) {
-        return 1;
-    }
-    if (SALTUS_RARE(c->is_by_run)) { /* what was due has made it so */
-        return 0;
+        return;
     }
     slopes.state = *s;
     slopes.still = c->still;
@@ -370,14 +410,19 @@ SALTUS_FN int saltus_rates_step(saltus_rate_course *c, saltus_worker_state *s,
     const double error = saltus_ode_explicit(&context, &m, c->t, size);
     c->again = 0.0;
     if (SALTUS_RARE(slopes.is_odd)) {
-        return 0;
+        saltus_rates_leave(c, s, a, slot);
+        return;
     }
     if (!(error <= 1.0)) {
         c->again = saltus_ode_shorter(size, error, 5);
-        return !(c->again < least);
+        if (SALTUS_RARE(c->again < least)) {
+            saltus_rates_leave(c, s, a, slot);
+        }
+        return;
     }
     if (!is_cut && a->tolerance.stiff == SALTUS_STIFF_AUTO && saltus_ode_is_at_border(&m, size)) {
-        return 0;
+        saltus_rates_leave(c, s, a, slot);
+        return;
     }
     const double tried = is_again ? size : c->step;
     const double next = saltus_ode_next_size(size, tried, error, 5, is_again);
@@ -392,19 +437,21 @@ SALTUS_FN int saltus_rates_step(saltus_rate_course *c, saltus_worker_state *s,
         end = c->special;
     }
     if (SALTUS_RARE(fires && end == c->special)) { /* what is due then may go with the reaction */
-        return 0;
+        saltus_rates_leave(c, s, a, slot);
+        return;
     }
 #if SALTUS_N_ROOTS >= 0
     double roots[3 * SALTUS_N_ROOTS + 1];
     if (saltus_ode_may_turn(&context, &m, c->t, size, theta, SALTUS_N_ROOTS, roots, e)) {
-        return 0;
+        saltus_rates_leave(c, s, a, slot);
+        return;
     }
 #endif
     while (c->stop < end) {
         const double share = (c->stop - c->t) / size;
         saltus_rates_dense(&m, size, share < 1.0 ? share : 1.0, w);
         if (!saltus_rates_sample(c, s, a, slot, w)) {
-            return 1;
+            return;
         }
     }
     if (fires) {
@@ -415,7 +462,8 @@ SALTUS_FN int saltus_rates_step(saltus_rate_course *c, saltus_worker_state *s,
             slopes.is_odd |= slopes.laws[i] != slopes.laws[i];
         }
         if (SALTUS_RARE(slopes.is_odd)) {
-            return 0;
+            saltus_rates_leave(c, s, a, slot);
+            return;
         }
     }
     for (int i = 0; i < SALTUS_ODE_SIZE; ++i) {
@@ -430,7 +478,6 @@ SALTUS_FN int saltus_rates_step(saltus_rate_course *c, saltus_worker_state *s,
     if (fires) {
         saltus_rates_fire(c, s, slopes.laws, stood, a, slot);
     }
-    return 1;
 }
 
 SALTUS_KERNEL(saltus_global, saltus_launch, a)
@@ -439,32 +486,38 @@ SALTUS_KERNEL(saltus_global, saltus_launch, a)
     saltus_worker_state s;
     saltus_rate_course c;
     uint64_t left = a.slice;
-    if (slot < 0) {
-        return;
+    int waited = 0;
+    c.next = SALTUS_RATES_END;
+    if (slot >= 0) {
+        saltus_rates_load(&c, &s, &a, slot);
     }
-    saltus_rates_load(&c, &s, &a, slot);
-    while (left > 0) {
-        if (c.job < 0 && !saltus_rates_start(&c, &s, &a, slot)) {
+    for (;;) { /* all threads of a warp meet here */
+        const int steps = c.next == SALTUS_RATES_STEP;
+        const int waits = !steps && c.next != SALTUS_RATES_END;
+        const uint32_t going = saltus_warp_bits(steps), waiting = saltus_warp_bits(waits);
+        waited += SALTUS_POPCOUNT(waiting);
+        if (!(going | waiting)) {
             break;
         }
-        if (c.job < 0) { /* it fails at once */
-            continue;
-        }
-        if (SALTUS_RARE(c.is_by_run)) {
-            const uint64_t done = saltus_rates_by_run(&a, slot, c.job, left);
-            left -= done < left ? done : left;
-            saltus_rates_load(&c, &s, &a, slot);
-        } else if (saltus_rates_step(&c, &s, &a, slot)) {
+        if (waiting && (!going || waited >= SALTUS_RATES_PATIENCE)) {
+            waited = 0;
+            if (waits) {
+                saltus_rates_by_memory(&c, &s, &a, slot, &left);
+            }
+        } else if (steps) {
+            saltus_rates_step(&c, &s, &a, slot);
             --left;
-        } else {
-            saltus_rates_save(&c, &s, &a, slot);
-            c.is_by_run = 1;
+        }
+        if (left == 0 && c.next <= SALTUS_RATES_BY_RUN) {
+            if (c.next == SALTUS_RATES_STEP) {
+                saltus_rates_save(&c, &s, &a, slot);
+            }
+            c.next = SALTUS_RATES_END;
         }
     }
-    if (c.job >= 0 && !c.is_by_run) {
-        saltus_rates_save(&c, &s, &a, slot);
+    if (slot >= 0) {
+        saltus_slot_leave(&a, slot, c.job);
     }
-    saltus_slot_leave(&a, slot, c.job);
 }
 #endif
 
