@@ -43,7 +43,7 @@ typedef enum saltus_rate_next {
 
 /* Memory is slow, so that threads of a warp go there together: one waits until all do, or until
  * those that wait have waited for so many steps, taken together. */
-enum { SALTUS_RATES_PATIENCE = 512 };
+enum { SALTUS_RATES_PATIENCE = 1024 };
 
 /* A trajectory between two steps. */
 typedef struct saltus_rate_course {
