@@ -254,6 +254,29 @@ static void shards_of_a_sweep_make_the_whole(void **state)
     }
 }
 
+/* A chunk that is too small to be packed stays as it was shuffled when rows are added to it. */
+static void tiny_chunks_go_on(void **state)
+{
+    (void)state;
+    keep_results();
+    write_file("two.yaml", "species: {A: 50, B: 0}\n"
+                           "parameters: {k: 1, m: 1}\n"
+                           "rules: {share: A / (A + B + 0.1)}\n"
+                           "reactions:\n"
+                           "  there: A -> B @ k\n"
+                           "  back: B -> A @ m\n");
+    for (int runs = 1; runs <= 6; ++runs) {
+        for (int points = 2; points <= 4; ++points) {
+            char command[300];
+            (void)snprintf(command, sizeof command,
+                           "sweep two.yaml --until 2 --points 4 --species share --record %s "
+                           "--derive mean:share --vary k=lin:1:2:%d --runs %d",
+                           points % 2 ? "all" : "stats", points, runs);
+            cut_and_merge(command, "", points, 12);
+        }
+    }
+}
+
 /* A shard alone reads as what it is: its own points, with their own values and numbers. */
 static void a_shard_is_read_as_it_is(void **state)
 {
@@ -451,6 +474,7 @@ int main(void)
                                         leave_directory),
         cmocka_unit_test_setup_teardown(shards_of_a_sweep_make_the_whole, enter_with_models,
                                         leave_directory),
+        cmocka_unit_test_setup_teardown(tiny_chunks_go_on, enter_with_models, leave_directory),
         cmocka_unit_test_setup_teardown(a_shard_is_read_as_it_is, enter_with_models,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(a_shard_that_was_killed_goes_on, enter_with_models,

@@ -104,12 +104,26 @@ saltus_status saltus_chunk_encode(const void *values, size_t n, size_t n_full, i
         *out = (saltus_chunk){.data = packed, .size = packed_size};
         packed = NULL;
     } else {
-        *out = (saltus_chunk){.data = raw, .size = raw_size, .skipped = level ? 2 : 0};
+        *out = (saltus_chunk){
+            .data = raw, .size = raw_size, .skipped = level ? SALTUS_CHUNK_SHUFFLED : 0};
         raw = NULL;
     }
 
 done:
     saltus_free(raw);
     saltus_free(packed);
+    return status;
+}
+
+saltus_status saltus_chunk_shuffle(const void *values, size_t n, size_t n_full, saltus_chunk *out,
+                                   saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    unsigned char *raw = saltus_calloc(n_full, 8);
+    *out = (saltus_chunk){0};
+    SALTUS_NEED(raw);
+    shuffle(raw, n_full, 8, values, n);
+    *out = (saltus_chunk){.data = raw, .size = 8 * n_full, .skipped = SALTUS_CHUNK_SHUFFLED};
+done:
     return status;
 }

@@ -8,8 +8,11 @@
 typedef struct saltus_chunk {
     void *data;
     size_t size;
-    uint32_t skipped; /**< HDF5's filter mask: 2 when deflate did not make it smaller */
+    uint32_t skipped; /**< HDF5's filter mask: 2 (SALTUS_CHUNK_SHUFFLED) when deflate did not make
+                           it smaller */
 } saltus_chunk;
+
+enum { SALTUS_CHUNK_SHUFFLED = 2 };
 
 /**
  * Encode values of 8 bytes.
@@ -23,5 +26,10 @@ typedef struct saltus_chunk {
 SALTUS_MUST_CHECK saltus_status saltus_chunk_encode(const void *values, size_t n, size_t n_full,
                                                     int value_size, int level, saltus_chunk *out,
                                                     saltus_error *err);
+
+/** As saltus_chunk_encode does values of 8 bytes that deflate does not make smaller: by HDF5's
+ * shuffle alone. */
+SALTUS_MUST_CHECK saltus_status saltus_chunk_shuffle(const void *values, size_t n, size_t n_full,
+                                                     saltus_chunk *out, saltus_error *err);
 
 #endif

@@ -1,5 +1,6 @@
 /* A result file that is there already goes on: it is locked, its writer's death is forgotten, what
  * it says of itself is compared, and all that was not whole is cut. */
+#include "write/hdf5/chunk.h"
 #include "write/hdf5/file.h"
 #include "write/hdf5/live.h"
 #include "write/hdf5/probe.h"
@@ -148,6 +149,12 @@ static saltus_status take_rows(saltus_h5_file *f, saltus_h5_set *s, saltus_error
         rc = s->n_gathered > 0
                  ? saltus_h5_get_rows(s, s->set, s->first, (hsize_t)s->n_gathered, s->gathered)
                  : 0;
+        if (s->is_seen && s->level > 0 && rc >= 0) {
+            const hsize_t at[SALTUS_H5_MOST_AXES] = {s->first};
+            unsigned skipped = 0;
+            rc = H5Dget_chunk_info_by_coord(s->set, at, &skipped, NULL, NULL);
+            s->is_shuffled = skipped == SALTUS_CHUNK_SHUFFLED;
+        }
     }
     if (rc < 0) {
         SALTUS_FAIL(SALTUS_E_IO, "%s: %s cannot be read: %s", f->path, s->path, saltus_h5_cause());

@@ -85,6 +85,9 @@ static saltus_status write_chunk(saltus_h5_set *s, hsize_t n, bool is_packed, he
     if (is_packed) {
         SALTUS_TRY(saltus_chunk_encode(s->gathered, n * values, s->chunk[0] * values, 8, s->level,
                                        &chunk, err));
+    } else if (s->is_shuffled) {
+        SALTUS_TRY(
+            saltus_chunk_shuffle(s->gathered, n * values, s->chunk[0] * values, &chunk, err));
     } else {
         memset(s->gathered + n * s->row_bytes, 0, chunk.size - n * s->row_bytes);
     }
@@ -92,7 +95,7 @@ static saltus_status write_chunk(saltus_h5_set *s, hsize_t n, bool is_packed, he
     *rc = *rc < 0 ? *rc
                   : H5Dwrite_chunk(s->set, H5P_DEFAULT, chunk.skipped, at, chunk.size, chunk.data);
 done:
-    if (chunk.data != s->gathered) {
+    if (chunk.data != s->gathered) { /* or NULL */
         saltus_free(chunk.data);
     }
     return status;
@@ -135,7 +138,7 @@ saltus_status saltus_h5_write_gathered(saltus_h5_file *f, saltus_h5_set *s, salt
     if (is_whole) {
         s->first += n;
         s->n_gathered = 0;
-        s->is_seen = false;
+        s->is_seen = s->is_shuffled = false;
     }
 done:
     f->broken |= status != SALTUS_OK; /* what is gathered may be more than all have */
