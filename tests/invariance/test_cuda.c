@@ -867,6 +867,9 @@ static void troubles_have_the_words_of_the_cpu(void **state)
         "species: {A: 10}\nparameters: {y: 1, p: 1}\nrate rules: {y: 1 - y}\nreactions:\n"
         "  make: {equation: 0 -> A, law: p}\n  go: {equation: A -> 0, law: y*A}\n"
         "events: {e: {at: 0.4, set: {p: p - 50}}}\n",
+        "species: {A: 10}\nparameters: {y: 0}\nrate rules: {y: 1}\n"
+        "reactions:\n  r: A -> 0 @ 1\n"
+        "events: {e: {when: y > 0.3, set: {y: 0.3}}}\n",
     };
     (void)state;
     need_gpu("cuda");

@@ -55,8 +55,9 @@ typedef struct saltus_rate_course {
     uint32_t words[4]; /* of the event's block */
     double target, word;
     double t, special, step, still;
-    int after;    /* as in saltus_trajectory */
-    double again; /* size of a step that is tried again, shorter; 0: a new one begins */
+    int after;     /* as in saltus_trajectory */
+    int n_stalled; /* as in saltus_ode_carried */
+    double again;  /* size of a step that is tried again, shorter; 0: a new one begins */
     double y[SALTUS_ODE_SIZE];
 } saltus_rate_course;
 
@@ -172,6 +173,7 @@ SALTUS_FN void saltus_rates_load(saltus_rate_course *c, saltus_worker_state *s,
     c->after = p->after;
     c->special = p->special;
     c->step = p->carried.step;
+    c->n_stalled = p->carried.n_stalled;
     c->again = 0.0;
     c->y[SALTUS_HAZARD] = p->carried.hazard;
     saltus_state_use(s, a, saltus_numbers_of(a, c->job));
@@ -199,7 +201,7 @@ SALTUS_FN void saltus_rates_save(const saltus_rate_course *c, const saltus_worke
     p->after = c->after;
     p->carried.step = c->step;
     p->carried.hazard = c->y[SALTUS_HAZARD];
-    p->carried.n_stalled = 0;
+    p->carried.n_stalled = c->n_stalled;
 }
 
 SALTUS_FN void saltus_rates_end(saltus_rate_course *c, const saltus_launch *a, int64_t slot,
@@ -472,7 +474,7 @@ SALTUS_FN void saltus_rates_step(saltus_rate_course *c, saltus_worker_state *s,
     c->y[SALTUS_HAZARD] = fires ? 0.0 : z[SALTUS_HAZARD];
     const int stood = end == c->t;
     c->t = end;
-    c->after = 0;
+    c->after = c->n_stalled = 0;
     c->step = next;
     ++c->n_steps;
     if (fires) {
