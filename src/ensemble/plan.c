@@ -374,7 +374,9 @@ static void explain_integration(const saltus_plan *plan, FILE *out)
     if (plan->model->network->follows_triggers) {
         fputs("integral  triggers that drift with time", out);
     } else {
-        fprintf(out, "integral  %d rate rule%s", t->n_rates, t->n_rates == 1 ? "" : "s");
+        const int n = plan->model->network->n_rate_rules;
+        fprintf(out, "integral  %d rate rule%s%s", n, n == 1 ? "" : "s",
+                n < t->n_rates ? ", triggers that drift" : "");
     }
     if (plan->method == SALTUS_METHOD_HYBRID) {
         fprintf(out, ", what flows and the hazard");

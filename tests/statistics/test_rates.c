@@ -184,6 +184,33 @@ static void short_turns_are_not_missed(void **state)
     free(s.x);
 }
 
+/* Days and nights, beside variables that do not bend, and whose steps are as long as they like. */
+static void days_are_not_missed(void **state)
+{
+    static const char text[] = "parameters: {y: 0, d: 0, n: 0, t: 0, w: 0}\nspecies: {A: 0}\n"
+                               "rate rules: {y: 1}\nrules: {light: cos(2*pi*time/24)}\n"
+                               "reactions: {late: {equation: 0 -> A, law: 0.001*(1 + 0*y)}}\n"
+                               "events:\n"
+                               "  day: {when: light > 0, set: {d: d + 1}}\n"
+                               "  turns: {when: sin(3*y) > 0, set: {n: n + 1}}\n"
+                               "  second: {when: A >= 1 and w <= 0, set: {w: time}}\n"
+                               "  noon: {when: light > 0.5 and w > 0 and t <= 0, set: {t: time}}\n";
+    const double t = 2400.0;
+    const int64_t n = 200;
+    saltus_plan_options o = options(NULL, "d,n,w,t");
+    (void)state;
+    samples s = run(text, &o, &t, 1, n);
+    for (int64_t i = 0; i < n; ++i) {
+        const double *x = s.x + 4 * i, hour = fmod(x[2], 24.0);
+        check_near(x[0], 100.0, 0.0, "days");
+        check_near(x[1], floor(3.0 * t / (2.0 * acos(-1.0))) + 1.0, 0.0, "turns");
+        if (x[2] > 0.0 && x[2] < t - 24.0) {
+            check_near(x[3], x[2] + (hour < 4.0 || hour > 20.0 ? 0.0 : 20.0 - hour), 1e-8, "noon");
+        }
+    }
+    free(s.x);
+}
+
 /* ---- distributions ---- */
 
 /* The share of beta(a, b) below x, by the midpoint rule. */
@@ -657,6 +684,7 @@ int main(void)
         cmocka_unit_test(the_mean_field_follows_rate_equations),
         cmocka_unit_test(a_ball_bounces_when_it_should),
         cmocka_unit_test(short_turns_are_not_missed),
+        cmocka_unit_test(days_are_not_missed),
         cmocka_unit_test(a_clock_is_set_back_every_time),
         cmocka_unit_test(a_switched_protein_is_beta),
         cmocka_unit_test(survival_is_known),

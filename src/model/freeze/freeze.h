@@ -82,8 +82,7 @@ typedef struct saltus_freezer {
     bool may_turn;      /**< comparisons that drift with time become flags that turn */
     bool is_continuous; /**< laws are integrated, also those of time: there are rate rules, or
                              triggers that drift with time */
-    const saltus_expr *follower; /**< without rate rules: the rate of the variable that follows
-                                      triggers, or NULL */
+    const saltus_expr *follower; /**< the rate of the variable that follows triggers, or NULL */
     int follower_row;
     bool *moves;   /**< [variable] it changes between reactions, by itself: it has a
                         rate rule, or a rule that reads such a variable or the time */
@@ -233,7 +232,8 @@ SALTUS_MUST_CHECK saltus_status saltus_note_rates(saltus_freezer *f, saltus_erro
  * <, <=, > and >=. */
 bool saltus_turns_unseen(const saltus_freezer *f, const saltus_expr *e);
 /** Where triggers still read the time and there are no rate rules, make the model continuous all
- * the same: it gets a variable that lets steps follow what the triggers compare. */
+ * the same: it gets a variable that lets steps follow what the triggers compare. So does a model
+ * with rate rules where that may swing to and fro while the variables hardly bend. */
 SALTUS_MUST_CHECK saltus_status saltus_follow_triggers(saltus_freezer *f,
                                                        const saltus_expr *const *triggers,
                                                        saltus_error *err);

@@ -262,7 +262,8 @@ static saltus_status print(void *user, saltus_error *err)
     if (model->network->follows_triggers) {
         fputs(", triggers that drift with time", out);
     } else if (t->n_rates > 0) {
-        fprintf(out, ", %d rate rule%s", t->n_rates, plural(t->n_rates));
+        const int n = model->network->n_rate_rules;
+        fprintf(out, ", %d rate rule%s", n, plural(n));
     }
     if (t->n_triggers > 0) {
         fprintf(out, ", %d event%s", t->n_triggers, plural(t->n_triggers));

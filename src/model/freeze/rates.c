@@ -48,15 +48,47 @@ typedef struct root_search {
     saltus_freezer *f;
     const saltus_expr **list;
     size_t n, capacity;
+    bool must_swing; /* only those that may turn many times while what they read hardly bends */
     bool failed;
 } root_search;
+
+/* Of a node: whether its value may do so. */
+static bool swings(const saltus_expr *node, void *user)
+{
+    const saltus_freezer *f = user;
+    switch (node->op) {
+    case SALTUS_OP_VARIABLE: {
+        const size_t i = (size_t)node->variable;
+        return i < f->model->n_variables && f->moves[i] && f->rules[i] &&
+               saltus_expr_any(f->rules[i], swings, user);
+    }
+    case SALTUS_OP_FLOOR:
+    case SALTUS_OP_CEIL:
+    case SALTUS_OP_ROUND:
+    case SALTUS_OP_QUOTIENT:
+    case SALTUS_OP_REM:
+    case SALTUS_OP_SIN:
+    case SALTUS_OP_COS:
+    case SALTUS_OP_TAN:
+    case SALTUS_OP_SEC:
+    case SALTUS_OP_CSC:
+    case SALTUS_OP_COT:
+    case SALTUS_OP_HELD:
+    case SALTUS_OP_LINEAR:
+    case SALTUS_OP_SPLINE:
+        return saltus_moves(f, node);
+    default:
+        return false;
+    }
+}
 
 /* Returns true, which ends the search, when memory ran out. */
 static bool find_root(const saltus_expr *node, void *user)
 {
     root_search *s = user;
     if (!saltus_op_is_order(node->op) ||
-        (!saltus_moves(s->f, node) && !saltus_reads_counts(s->f, node))) {
+        (!saltus_moves(s->f, node) && !saltus_reads_counts(s->f, node)) ||
+        (s->must_swing && !saltus_expr_any(node, swings, s->f))) {
         return false;
     }
     const saltus_expr **grown = saltus_grow(s->list, s->n, &s->capacity, sizeof *s->list);
@@ -88,9 +120,9 @@ saltus_status saltus_follow_triggers(saltus_freezer *f, const saltus_expr *const
     saltus_status status = SALTUS_OK;
     saltus_tables *t = &f->net->tables;
     saltus_arena *arena = f->arena;
-    root_search s = {.f = f};
-    for (size_t i = 0; i < f->model->n_events && !f->is_continuous && !s.failed; ++i) {
-        if (saltus_reads_time(f, triggers[i])) {
+    root_search s = {.f = f, .must_swing = f->is_continuous};
+    for (size_t i = 0; i < f->model->n_events && !s.failed; ++i) {
+        if (f->is_continuous || saltus_reads_time(f, triggers[i])) {
             (void)saltus_expr_any(triggers[i], find_root, &s);
         }
     }
@@ -105,6 +137,7 @@ saltus_status saltus_follow_triggers(saltus_freezer *f, const saltus_expr *const
         SALTUS_NEED(f->follower);
     }
     if (f->follower) {
+        f->net->follows_triggers = !f->is_continuous;
         f->is_continuous = true;
         f->follower_row = t->row_variables + t->n_variables++;
         ++t->row_flags;
@@ -153,12 +186,11 @@ saltus_status saltus_compile_rates(saltus_freezer *f, const saltus_expr *const *
             rows[t->n_rates++] = f->net->bindings[i].row;
         }
     }
+    f->net->n_rate_rules = t->n_rates;
     if (f->follower) {
-        SALTUS_TRY(saltus_compile(f, f->follower, &f->rate_programs[0], err));
-        names[0] = "(what triggers compare)";
-        rows[0] = f->follower_row;
-        t->n_rates = 1;
-        f->net->follows_triggers = true;
+        SALTUS_TRY(saltus_compile(f, f->follower, &f->rate_programs[t->n_rates], err));
+        names[t->n_rates] = "(what triggers compare)";
+        rows[t->n_rates++] = f->follower_row;
     }
     t->rate_rows = rows;
     t->rates = f->rate_programs;

@@ -49,8 +49,10 @@ typedef struct saltus_network {
     int *model_steps;            /**< [reaction of the model] how many it has become; NULL: one */
     const double *initial_amounts; /**< [species] before they were rounded to counts */
     const char **rate_names;       /**< [rate] variable with a rate rule */
-    bool follows_triggers;         /**< there are no rate rules; the one rate is that of a variable
-                                        whose steps follow triggers that drift with time */
+    int n_rate_rules;              /**< rates of the model; one more is of a variable whose steps
+                                        follow what triggers compare */
+    bool follows_triggers;         /**< there are no rate rules, but that variable's, since triggers
+                                        drift with time */
     const char *mean_only; /**< why the mean field alone has a meaning here, a sentence; NULL: it
                                 has not */
     const char *mean_only_hint;
