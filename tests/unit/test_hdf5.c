@@ -361,6 +361,14 @@ static void what_is_there_is_kept(void **state)
     l.options.overwrite = true;
     finish_sink(create_sink("kept.h5", &l));
 
+    l.options.overwrite = false;
+    assert_int_equal(truncate("kept.h5", 49), 0);
+    expect_refusal("kept.h5", "kept.h5: exists and is no result that can be read");
+    assert_int_equal(truncate("kept.h5", 48), 0); /* nothing was in it yet */
+    finish_sink(create_sink("kept.h5", &l));
+    assert_int_equal(saltus_hdf5_sink_create("kept.h5", &l, &sink, &err), SALTUS_E_IO);
+    assert_non_null(strstr(err.message, "kept.h5: exists and is a result"));
+
     const hid_t file = H5Fcreate("foreign.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     const hid_t group = H5Gcreate2(file, "saltus", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     assert_true(file >= 0 && group >= 0);

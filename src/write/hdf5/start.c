@@ -12,6 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Bytes of a superblock of version 3: a file that has no more was killed while it was made. */
+enum { SUPERBLOCK = 48 };
+
 static saltus_status refuse(const char *path, const char *what, const char *hint, saltus_error *err)
 {
     const saltus_status status =
@@ -42,6 +45,9 @@ saltus_status saltus_h5_check_existing(int fd, const char *path, bool overwrite,
     if (pread(fd, head, sizeof head, 0) != (ssize_t)sizeof head ||
         memcmp(head, signature, sizeof head) != 0) {
         SALTUS_TRY(refuse(path, "is no HDF5 file", remove_it, err));
+    }
+    if (st.st_size <= SUPERBLOCK) {
+        goto done;
     }
     SALTUS_TRY(saltus_h5_probe(path, &kind, err));
     if (kind != SALTUS_H5_RESULT) {
