@@ -216,6 +216,16 @@ static void frames_of_unequal_width_are_merged(void **state)
  * Sweeps
  */
 
+static void write_two_states(void)
+{
+    write_file("two.yaml", "species: {A: 50, B: 0}\n"
+                           "parameters: {k: 1, m: 1}\n"
+                           "rules: {share: A / (A + B + 0.1)}\n"
+                           "reactions:\n"
+                           "  there: A -> B @ k\n"
+                           "  back: B -> A @ m\n");
+}
+
 static void shards_of_a_sweep_make_the_whole(void **state)
 {
     static const struct {
@@ -238,12 +248,7 @@ static void shards_of_a_sweep_make_the_whole(void **state)
         {"--vary k=lin:1:2:13 --runs 400 --record all --points 10", 3}}; /* 4 points a chunk */
     (void)state;
     keep_results();
-    write_file("two.yaml", "species: {A: 50, B: 0}\n"
-                           "parameters: {k: 1, m: 1}\n"
-                           "rules: {share: A / (A + B + 0.1)}\n"
-                           "reactions:\n"
-                           "  there: A -> B @ k\n"
-                           "  back: B -> A @ m\n");
+    write_two_states();
     write_file("points.csv", "k,m\n0.5,1\n0.7,2\n1.1,0.3\n2,2\n0.1,0.9\n");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         char command[300];
@@ -259,12 +264,7 @@ static void tiny_chunks_go_on(void **state)
 {
     (void)state;
     keep_results();
-    write_file("two.yaml", "species: {A: 50, B: 0}\n"
-                           "parameters: {k: 1, m: 1}\n"
-                           "rules: {share: A / (A + B + 0.1)}\n"
-                           "reactions:\n"
-                           "  there: A -> B @ k\n"
-                           "  back: B -> A @ m\n");
+    write_two_states();
     for (int runs = 1; runs <= 6; ++runs) {
         for (int points = 2; points <= 4; ++points) {
             char command[300];

@@ -122,17 +122,13 @@ static uint64_t react_steps(lane_group *c, saltus_mask taken, saltus_f64 step, s
 {
     const saltus_ode_memory *m = &c->memory;
     const int n = m->n;
-    saltus_f64 slope;
     saltus_mask lanes = taken & SALTUS_LE(c->target, m->z[n - 1]);
     if (!saltus_any(lanes)) {
         return 0;
     }
     const saltus_f64 end = c->t + theta * c->size;
     lanes &= SALTUS_LT(end, c->special) & ~SALTUS_LT(c->sample, end);
-    for (int i = 0; i < n; ++i) {
-        const saltus_ode_polynomial p = saltus_ode_polynomial_of(m, i, c->size);
-        m->e[i] = saltus_ode_polynomial_at(&p, theta, &slope);
-    }
+    saltus_ode_interpolate(m, c->size, theta, m->e);
     saltus_mask fired = lanes & 0;
     if (c->fires) {
         fired = fire_lanes(c, lanes, end);

@@ -51,8 +51,8 @@ SALTUS_FN void saltus_ode_slope_of(saltus_ode_context *c, saltus_f64 time, const
 }
 
 /* As saltus_ode_turns does it, and what triggers compare. */
-SALTUS_FN saltus_mask saltus_ode_look_of(saltus_ode_context *c, saltus_f64 time,
-                                         const saltus_f64 *y, saltus_f64 *now)
+SALTUS_FN saltus_mask saltus_ode_roots_of(saltus_ode_context *c, saltus_f64 time,
+                                          const saltus_f64 *y, saltus_f64 *now)
 {
     const saltus_tables *n = c->n;
     saltus_mask turned = SALTUS_AS_I64(time) & 0;

@@ -19,7 +19,7 @@ enum { FEW = SALTUS_LANES / 5 };
 
 #include "backend/cpu/motion.h"
 #include "kernel/ode/explicit.h"
-#include "kernel/ode/looks.h"
+#include "kernel/ode/roots.h"
 
 typedef struct lane_group {
     saltus_ode_context slopes;
@@ -45,7 +45,7 @@ typedef struct lane_group {
     uint64_t ahead;               /* its engine has to catch up */
     uint64_t stale;               /* reactions have fired that changed no counts of its engine */
     bool bends;                   /* rates may, in a step */
-    bool looks;                   /* triggers may turn in a step */
+    bool has_roots;               /* triggers may turn in a step */
     bool may_turn_stiff;          /* steps are watched */
     saltus_f64 *roots;            /* [3][root] */
     bool dry;                     /* there will be no more jobs */
@@ -183,7 +183,7 @@ static saltus_status begin_steps(lane_group *c, saltus_error *err)
         for (int i = 0; i < c->memory.n; ++i) {
             set_lane(&c->y[i], l, w->ode.y[i]);
         }
-        for (int i = 0; i < c->slopes.n->n_triggers && c->looks; ++i) {
+        for (int i = 0; i < c->slopes.n->n_triggers && c->has_roots; ++i) {
             set_whole(&c->slopes.on[i], l, -(int64_t)w->trajectory.on[i]);
         }
         set_lane(&c->t, l, w->trajectory.t);
@@ -301,7 +301,7 @@ static saltus_mask find_ends(lane_group *c, saltus_mask taken, saltus_f64 *theta
         *theta = saltus_select(fires, saltus_ode_reach(&p, c->target, fires), *theta);
     }
     /* errors are known, and their place is free */
-    return c->looks && saltus_any(taken)
+    return c->has_roots && saltus_any(taken)
                ? taken & ~saltus_ode_may_turn(&c->slopes, m, c->t, c->size, *theta,
                                               c->slopes.n->n_roots, c->roots, m->e)
                : taken;
@@ -510,9 +510,9 @@ saltus_status SALTUS_SET_NAME(saltus_rates_work)(const saltus_task *task,
     const int n = t->n_rates + 1;
     const bool fires = fires_in_lanes(t);
     const int n_of_firing = fires ? t->n_moving_laws + t->n_species : 0;
-    const int n_of_looks = t->n_triggers + 3 * t->n_roots;
+    const int n_of_roots = t->n_triggers + 3 * t->n_roots;
     const size_t size =
-        sizeof(saltus_f64) * (size_t)(t->n_rows + 11 * n + n_of_firing + n_of_looks);
+        sizeof(saltus_f64) * (size_t)(t->n_rows + 11 * n + n_of_firing + n_of_roots);
     lane_group *c = aligned_alloc(_Alignof(lane_group), sizeof(lane_group));
     SALTUS_NEED(c);
     memset(c, 0, sizeof *c);
@@ -549,7 +549,7 @@ saltus_status SALTUS_SET_NAME(saltus_rates_work)(const saltus_task *task,
     }
     SALTUS_TRY(saltus_scalar_create(task, &SALTUS_SET_NAME(saltus_set), &c->single, err));
     c->bends = t->n_kinks > 0;
-    c->looks = t->n_moving_triggers > 0;
+    c->has_roots = t->n_moving_triggers > 0;
     c->may_turn_stiff =
         task->tolerance->stiff == SALTUS_STIFF_AUTO && c->scalars[0]->ode.may_be_stiff;
     for (int l = 0; l < SALTUS_LANES && l < task->share; ++l) { /* leave some to other workers */

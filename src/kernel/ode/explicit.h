@@ -204,8 +204,19 @@ SALTUS_FN saltus_f64 saltus_ode_polynomial_at(const saltus_ode_polynomial *p, sa
     return p->c[0] + theta * g;
 }
 
+/* All components of a step of size h that was taken, at that share of it. */
+SALTUS_FN void saltus_ode_interpolate(const saltus_ode_memory *m, saltus_f64 h, saltus_f64 theta,
+                                      saltus_f64 *y)
+{
+    saltus_f64 slope;
+    for (int i = 0; i < SALTUS_ODE_N(m); ++i) {
+        const saltus_ode_polynomial p = saltus_ode_polynomial_of(m, i, h);
+        y[SALTUS_ODE_AT(i)] = saltus_ode_polynomial_at(&p, theta, &slope);
+    }
+}
+
 /* Shares of a step, equally far from each other, at which triggers are looked at. */
-enum { SALTUS_ODE_LOOKS = 8 };
+enum { SALTUS_ODE_CHECKS = 8 };
 
 /* Whether two numbers have other signs, that of 0 being its own. */
 SALTUS_FN saltus_mask saltus_ode_signs_differ(saltus_f64 a, saltus_f64 b)

@@ -122,10 +122,8 @@ SALTUS_OUTLINE uint64_t saltus_rates_by_run(const saltus_launch *a, int64_t slot
         ++n;
     }
     if (!goes_on) {
-        a->events[job] = p->fired;
-        a->failures[job] = p->failure;
+        saltus_job_end(a, job, p->fired, p->failure != SALTUS_FINE);
         a->jobs[slot] = -1;
-        (void)SALTUS_NEXT_NUMBER(a->progress);
     }
     a->states[slot] = *p;
     return n;
@@ -151,13 +149,19 @@ SALTUS_FN void saltus_rates_draw(const saltus_launch *a, saltus_rate_course *c, 
     c->word = saltus_from_word(h ? c->words[3] : c->words[1]);
 }
 
+/* The sum of the propensities that do not move. */
+SALTUS_FN double saltus_rates_still(saltus_worker_state *s, const saltus_launch *a, int *bad)
+{
+    const double zeros[SALTUS_N_MOVING + 1] = {0};
+    saltus_state_give(s, zeros);
+    return saltus_state_total(s, a, bad) + 0.0;
+}
+
 /* Take a slot's trajectory from memory. */
 SALTUS_FN void saltus_rates_load(saltus_rate_course *c, saltus_worker_state *s,
                                  const saltus_launch *a, int64_t slot)
 {
     const saltus_trajectory *p = a->states + slot;
-    const double zeros[SALTUS_N_MOVING + 1] = {0};
-    int bad = 0;
     c->job = a->jobs[slot];
     c->next = SALTUS_RATES_BEGIN;
     if (c->job < 0) {
@@ -177,9 +181,8 @@ SALTUS_FN void saltus_rates_load(saltus_rate_course *c, saltus_worker_state *s,
     c->again = 0.0;
     c->y[SALTUS_HAZARD] = p->carried.hazard;
     saltus_state_use(s, a, saltus_numbers_of(a, c->job));
-    bad = saltus_state_load(s, a, slot, c->y);
-    saltus_state_give(s, zeros);
-    c->still = saltus_state_total(s, a, &bad) + 0.0;
+    int bad = saltus_state_load(s, a, slot, c->y);
+    c->still = saltus_rates_still(s, a, &bad);
     /* run.h says which propensity is none */
     c->next = bad || p->carried.is_stiff || p->carried.n_stiff > 0 ||
                       a->tolerance.stiff == SALTUS_STIFF_ALWAYS
@@ -248,16 +251,14 @@ SALTUS_FN void saltus_rates_happen(saltus_rate_course *c, saltus_worker_state *s
                                    const saltus_launch *a, int64_t slot)
 {
     const int is_special = c->next == SALTUS_RATES_SPECIAL;
+    if (is_special) { /* the wait is void */
+        ++c->event;
+        c->y[SALTUS_HAZARD] = 0.0;
+    }
     saltus_rates_save(c, s, a, slot);
     const int bad = saltus_events_happen(
         a, slot, c->job, is_special ? SALTUS_HAPPENING_SPECIAL : SALTUS_HAPPENING_TURN, c->t);
     saltus_rates_load(c, s, a, slot);
-    if (is_special) {
-        ++c->event; /* the wait was void */
-        c->y[SALTUS_HAZARD] = 0.0;
-        saltus_rates_draw(a, c, 1);
-        saltus_rates_save(c, s, a, slot);
-    }
     if (bad) {
         saltus_rates_end(c, a, slot, 1);
     }
@@ -310,19 +311,9 @@ SALTUS_FN int saltus_rates_due(saltus_rate_course *c, const saltus_worker_state 
     }
 }
 
-/* All components at share `theta` of a step. */
-SALTUS_FN void saltus_rates_dense(const saltus_ode_memory *m, double size, double theta, double *y)
-{
-    double slope;
-    for (int i = 0; i < SALTUS_ODE_SIZE; ++i) {
-        const saltus_ode_polynomial p = saltus_ode_polynomial_of(m, i, size);
-        y[i] = saltus_ode_polynomial_at(&p, theta, &slope);
-    }
-}
-
 #if SALTUS_N_ROOTS >= 0
-SALTUS_FN saltus_mask saltus_ode_look_of(saltus_ode_context *c, double time, const double *y,
-                                         double *now)
+SALTUS_FN saltus_mask saltus_ode_roots_of(saltus_ode_context *c, double time, const double *y,
+                                          double *now)
 {
     saltus_worker_state *s = &c->slopes->state;
     saltus_state_at(s, time, y);
@@ -330,7 +321,7 @@ SALTUS_FN saltus_mask saltus_ode_look_of(saltus_ode_context *c, double time, con
     return -(saltus_mask)saltus_state_turns(s, 0);
 }
 
-#include "kernel/ode/looks.h"
+#include "kernel/ode/roots.h"
 #endif
 
 /* Choose a reaction and fire it at the state c, where those propensities that move are `laws`; the
@@ -351,11 +342,7 @@ SALTUS_FN void saltus_rates_fire(saltus_rate_course *c, saltus_worker_state *s, 
         bad |= how & 1;
         c->fired += !(how & 2);
     }
-    for (int i = 0; i < SALTUS_N_MOVING; ++i) {
-        laws[i] = 0.0;
-    }
-    saltus_state_give(s, laws);
-    c->still = saltus_state_total(s, a, &bad) + 0.0;
+    c->still = saltus_rates_still(s, a, &bad);
     ++c->event;
     saltus_rates_draw(a, c, 0);
     if (SALTUS_RARE(bad)) {
@@ -451,13 +438,13 @@ SALTUS_FN void saltus_rates_step(saltus_rate_course *c, saltus_worker_state *s,
 #endif
     while (c->stop < end) {
         const double share = (c->stop - c->t) / size;
-        saltus_rates_dense(&m, size, share < 1.0 ? share : 1.0, w);
+        saltus_ode_interpolate(&m, size, share < 1.0 ? share : 1.0, w);
         if (!saltus_rates_sample(c, s, a, slot, w)) {
             return;
         }
     }
     if (fires) {
-        saltus_rates_dense(&m, size, theta, w);
+        saltus_ode_interpolate(&m, size, theta, w);
         saltus_state_at(&slopes.state, end, w);
         saltus_state_slope(&slopes.state, e, slopes.laws);
         for (int i = 0; i < SALTUS_N_MOVING; ++i) {

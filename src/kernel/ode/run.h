@@ -421,7 +421,7 @@ SALTUS_FN int saltus_ode_land(saltus_trajectory *p, saltus_direct *d, saltus_ode
     p->carried.n_stalled = o->turns && end == p->t ? p->carried.n_stalled + 1 : 0;
     /* Where nothing bends, errors let steps grow for ever. After a turn the next step begins at the
      * scale at which turns come. */
-    const double most = SALTUS_ODE_LOOKS * o->theta * o->size;
+    const double most = SALTUS_ODE_CHECKS * o->theta * o->size;
     p->carried.step = o->turns && most < p->carried.step ? most : p->carried.step;
     p->carried.below += o->negative * o->theta * o->size;
     if (ends_early) {

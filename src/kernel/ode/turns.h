@@ -45,7 +45,7 @@ SALTUS_FN double saltus_ode_bisect(saltus_trajectory *p, saltus_ode *o, double s
 /* What triggers compare has its values at three equidistant points in root[0] to root[2]. Look at
  * the vertex of the parabola through them where there is one: the trigger may have turned there and
  * back. Returns the share where one has, or -1. */
-SALTUS_FN double saltus_ode_look_between(saltus_trajectory *p, saltus_ode *o, double size,
+SALTUS_FN double saltus_ode_root_between(saltus_trajectory *p, saltus_ode *o, double size,
                                          double middle, double apart)
 {
     const int n = p->n->n_roots;
@@ -66,7 +66,7 @@ SALTUS_FN double saltus_ode_look_between(saltus_trajectory *p, saltus_ode *o, do
  * the second of them: one may have turned there and back, as `y > 1 and y < 1.01` does. Returns the
  * first share just behind such a change, where it is not 0, at which a trigger has turned, or -1.
  */
-SALTUS_FN double saltus_ode_look_across(saltus_trajectory *p, saltus_ode *o, double size,
+SALTUS_FN double saltus_ode_root_across(saltus_trajectory *p, saltus_ode *o, double size,
                                         double before, double theta)
 {
     const int n = p->n->n_roots;
@@ -100,10 +100,10 @@ SALTUS_OUTLINE double saltus_ode_find_turn(saltus_trajectory *p, saltus_ode *o, 
                                            double end)
 {
     const int n = p->n->n_roots;
-    const double apart = end / SALTUS_ODE_LOOKS;
+    const double apart = end / SALTUS_ODE_CHECKS;
     double before = 0.0;
-    for (int k = 0; k <= SALTUS_ODE_LOOKS; ++k) {
-        const double theta = k == SALTUS_ODE_LOOKS ? end : end * (double)k / SALTUS_ODE_LOOKS;
+    for (int k = 0; k <= SALTUS_ODE_CHECKS; ++k) {
+        const double theta = k == SALTUS_ODE_CHECKS ? end : end * (double)k / SALTUS_ODE_CHECKS;
         double low = before, high = 2.0;
         if (saltus_ode_turns(p, o, size, theta) && k > 0) {
             high = theta;
@@ -114,11 +114,11 @@ SALTUS_OUTLINE double saltus_ode_find_turn(saltus_trajectory *p, saltus_ode *o, 
             o->root[SALTUS_AT(2 * n + j)] = saltus_trajectory_value(p, p->n->roots[j]);
         }
         if (k > 0 && high > 1.0) {
-            const double across = saltus_ode_look_across(p, o, size, before, theta);
+            const double across = saltus_ode_root_across(p, o, size, before, theta);
             high = across < 0.0 ? high : across;
         }
         if (k > 1) {
-            const double vertex = saltus_ode_look_between(p, o, size, before, apart);
+            const double vertex = saltus_ode_root_between(p, o, size, before, apart);
             if (vertex >= 0.0 && vertex < high) {
                 low = before - apart;
                 high = vertex;
