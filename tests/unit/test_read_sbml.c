@@ -199,16 +199,144 @@ static void comments_hide_nothing(void **state)
     free(text);
 }
 
+/* ------------------------------------------------------------------------------------------------
+ * Submodels
+ */
+
+/* A document of the package comp: its model, and the definitions behind it. */
+#define COMPOSED(model, definitions)                                                     \
+    "<?xml version=\"1.0\" encoding=\"UTF-8\"?><sbml "                                   \
+    "xmlns=\"http://www.sbml.org/sbml/level3/version2/core\" level=\"3\" version=\"2\" " \
+    "xmlns:comp=\"http://www.sbml.org/sbml/level3/version1/comp/version1\" "             \
+    "comp:required=\"true\">\n"                                                          \
+    "<model id=\"m\">\n" model "</model>\n<comp:listOfModelDefinitions>\n" definitions   \
+    "</comp:listOfModelDefinitions></sbml>\n"
+#define DEFINITION(id, body) \
+    "<comp:modelDefinition id=\"" id "\">\n" body "</comp:modelDefinition>\n"
+#define SUBMODELS(inside) "<comp:listOfSubmodels>\n" inside "</comp:listOfSubmodels>\n"
+#define SUBMODEL(id, of) "<comp:submodel comp:id=\"" id "\" comp:modelRef=\"" of "\"/>\n"
+#define DECAY                                                                                     \
+    DEFINITION(                                                                                   \
+        "decay",                                                                                  \
+        CELL LIST("Species", SPECIES("X", "true", "initialAmount=\"7\""))                         \
+            LIST("Parameters", PARAMETER("k", "true", "value=\"0.5\""))                           \
+                LIST("Reactions", REACTION("R", REACTANTS(REFERENCE("X", "stoichiometry=\"1\"")), \
+                                           LAW(TIMES("k", "X")))))
+
+static void submodels_become_parts_of_the_model(void **state)
+{
+    (void)state;
+    /* two copies of a decay, a third one in a submodel of its own; k of A is the model's */
+    saltus_model *m = read_text(COMPOSED(
+        LIST("Parameters", "<parameter id=\"fast\" constant=\"true\" value=\"9\">"
+                           "<comp:listOfReplacedElements><comp:replacedElement comp:idRef=\"k\" "
+                           "comp:submodelRef=\"A\"/></comp:listOfReplacedElements>"
+                           "</parameter>\n")
+            SUBMODELS(SUBMODEL("A", "decay") SUBMODEL("B", "decay") SUBMODEL("C", "pair")),
+        DECAY DEFINITION("pair", SUBMODELS(SUBMODEL("D", "decay")))));
+    assert_string_equal(saltus_model_name(m), "m");
+    check_number(variable(m, "A__X")->initial, 7.0);
+    check_number(variable(m, "B__k")->initial, 0.5);
+    check_number(variable(m, "fast")->initial, 9.0);
+    assert_int_equal(saltus_model_find(m, "A__k"), -1);
+    assert_int_equal(saltus_model_find(m, "X"), -1);
+    assert_int_equal(variable(m, "C__D__X")->line, variable(m, "A__X")->line);
+    assert_int_equal(m->n_reactions, 3);
+    check_printed(m, reaction(m, "A__R")->law, "fast*A__X");
+    check_printed(m, reaction(m, "B__R")->law, "B__k*B__X");
+    check_printed(m, reaction(m, "C__D__R")->law, "C__D__k*C__D__X");
+    saltus_model_destroy(m);
+    m = read_text(COMPOSED(LIST("Parameters", PARAMETER("p", "true", "value=\"3\"")), DECAY));
+    assert_int_equal(m->n_variables, 1); /* what is defined and not used is not there */
+    saltus_model_destroy(m);
+}
+
+/* Deletions, what an element of a submodel replaces, and times and extents of another unit. */
+static void submodels_are_changed_as_they_say(void **state)
+{
+    (void)state;
+    saltus_model *m = read_text(COMPOSED(
+        LIST("Parameters",
+             PARAMETER("minutes", "true",
+                       "value=\"60\"") "<parameter id=\"p\" constant=\"true\" value=\"1\">"
+                                       "<comp:replacedBy comp:idRef=\"k\" comp:submodelRef=\"B\"/>"
+                                       "</parameter>\n")
+            SUBMODELS("<comp:submodel comp:id=\"A\" comp:modelRef=\"decay\" "
+                      "comp:timeConversionFactor=\"minutes\"/>\n"
+                      "<comp:submodel comp:id=\"B\" comp:modelRef=\"decay\"><comp:listOfDeletions>"
+                      "<comp:deletion comp:idRef=\"R\"/></comp:listOfDeletions></comp:submodel>\n"),
+        DECAY));
+    assert_int_equal(m->n_reactions, 1);
+    check_printed(m, reaction(m, "A__R")->law, "1/minutes*(A__k*A__X)");
+    check_number(variable(m, "p")->initial, 0.5);
+    assert_int_equal(saltus_model_find(m, "B__k"), -1);
+    saltus_model_destroy(m);
+}
+
+static void submodels_that_cannot_be_are_refused(void **state)
+{
+    (void)state;
+    check_refused(COMPOSED(SUBMODELS(SUBMODEL("A", "none")), DECAY), SALTUS_E_MODEL,
+                  "model.xml:4: submodel 'A': there is no model 'none'", NULL);
+    check_refused(COMPOSED(SUBMODELS(SUBMODEL("A", "decay")), DECAY DECAY), SALTUS_E_MODEL,
+                  "model 'decay': that name is defined twice", NULL);
+    check_refused(COMPOSED(SUBMODELS(SUBMODEL("A", "x")),
+                           DEFINITION("x", SUBMODELS(SUBMODEL("B", "y")))
+                               DEFINITION("y", SUBMODELS(SUBMODEL("C", "x")))),
+                  SALTUS_E_UNSUPPORTED, "nested more than 100 deep, contain themselves", NULL);
+    check_refused(COMPOSED(SUBMODELS(SUBMODEL("A", "m")), DECAY), SALTUS_E_UNSUPPORTED,
+                  "submodel 'A': submodels are nested more than 100 deep", NULL);
+    check_refused(COMPOSED(SUBMODELS(SUBMODEL("A", "far")), DECAY
+                           "</comp:listOfModelDefinitions><comp:listOfExternalModelDefinitions>"
+                           "<comp:externalModelDefinition comp:id=\"far\" comp:source=\"far.xml\"/>"
+                           "</comp:listOfExternalModelDefinitions>"
+                           "<comp:listOfModelDefinitions>"),
+                  SALTUS_E_UNSUPPORTED, "its model 'far' is in another file", "flatten");
+    check_refused(COMPOSED(LIST("Parameters", "<parameter id=\"p\" constant=\"true\" value=\"9\">"
+                                              "<comp:listOfReplacedElements><comp:replacedElement "
+                                              "comp:idRef=\"q\" comp:submodelRef=\"A\"/>"
+                                              "</comp:listOfReplacedElements></parameter>\n")
+                               SUBMODELS(SUBMODEL("A", "decay")),
+                           DECAY),
+                  SALTUS_E_MODEL, "the submodels cannot be flattened: ", NULL);
+}
+
+/* libsbml crashes on them. */
+static void submodels_have_the_prefix_comp(void **state)
+{
+    static const char head[] =
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<sbml "
+        "xmlns=\"http://www.sbml.org/sbml/level3/version1/core\" level=\"3\" version=\"1\" "
+        "xmlns:c=\"http://www.sbml.org/sbml/level3/version1/comp/version1\" c:required=\"true\">"
+        "<model id=\"m\"/></sbml>";
+    (void)state;
+    check_refused(head, SALTUS_E_UNSUPPORTED, "model.xml:2: the name space of the package comp",
+                  NULL);
+}
+
+/* Thirty lines that ask for 2^30 copies. */
+static void submodels_without_end_are_refused(void **state)
+{
+    enum { LEVELS = 30 };
+    static const char empty[] = COMPOSED(SUBMODELS(SUBMODEL("A", "d0")), "");
+    char *text = malloc(sizeof empty + 300 * LEVELS), *at = text;
+    const char *behind = strstr(empty, "</comp:listOfModelDefinitions>");
+    (void)state;
+    assert_non_null(text);
+    at += sprintf(at, "%.*s", (int)(behind - empty), empty);
+    for (int i = 0; i < LEVELS; ++i) {
+        at += sprintf(at, DEFINITION("d%d", SUBMODELS(SUBMODEL("A", "d%d") SUBMODEL("B", "d%d"))),
+                      i, i + 1, i + 1);
+    }
+    at += sprintf(at, DEFINITION("d%d", ""), LEVELS);
+    (void)sprintf(at, "%s", behind);
+    check_refused(text, SALTUS_E_UNSUPPORTED, "more than 1000000 parts", NULL);
+    free(text);
+}
+
 static void required_packages_are_refused(void **state)
 {
     (void)state;
-    check_refused("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<sbml "
-                  "xmlns=\"http://www.sbml.org/sbml/level3/version1/core\" "
-                  "xmlns:c=\"http://www.sbml.org/sbml/level3/version1/comp/version1\" level=\"3\" "
-                  "version=\"1\" c:required=\"true\"><model id=\"m\"/></sbml>",
-                  SALTUS_E_UNSUPPORTED,
-                  "model.xml:2: the model needs the SBML package 'comp', which is not supported",
-                  "flatten");
     check_refused(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<sbml "
         "xmlns=\"http://www.sbml.org/sbml/level3/version1/core\" "
@@ -1208,6 +1336,11 @@ int main(void)
         cmocka_unit_test(what_is_no_sbml_is_refused),
         cmocka_unit_test(other_name_spaces_are_skipped),
         cmocka_unit_test(comments_hide_nothing),
+        cmocka_unit_test(submodels_become_parts_of_the_model),
+        cmocka_unit_test(submodels_are_changed_as_they_say),
+        cmocka_unit_test(submodels_that_cannot_be_are_refused),
+        cmocka_unit_test(submodels_have_the_prefix_comp),
+        cmocka_unit_test(submodels_without_end_are_refused),
         cmocka_unit_test(required_packages_are_refused),
         cmocka_unit_test(amounts_and_concentrations_become_molecules),
         cmocka_unit_test(compartment_without_size_is_one),

@@ -96,6 +96,12 @@ static void package_of(const char *uri, char name[100])
     (void)snprintf(name, 100, "%.*s", (int)(end - start), start);
 }
 
+/* Is it that of submodels, and does libsbml have it? */
+static bool is_composition(const sbml_reader *r, const char *package)
+{
+    return strcmp(package, "comp") == 0 && SBase_getPlugin((SBase_t *)r->document, "comp");
+}
+
 /* A package says by required="true" that it changes what the model means. Name spaces of level 2
  * extensions look required to libsbml, but are annotations; that of the mathematics of L3V2 brings
  * functions which are read anyway. */
@@ -112,13 +118,10 @@ static saltus_status check_packages(sbml_reader *r)
             SBMLDocument_getPackageRequired(r->document, uri)) {
             char package[100];
             package_of(uri, package);
-            if (strcmp(package, "l3v2extendedmath") != 0) {
+            if (strcmp(package, "l3v2extendedmath") != 0 && !is_composition(r, package)) {
                 status = sbml_fail(r, SALTUS_E_UNSUPPORTED, sbml_line(r->document),
                                    "the model needs the SBML package '%s', which is not supported",
                                    package);
-            }
-            if (strcmp(package, "comp") == 0) {
-                saltus_error_hint(r->err, "flatten the model's submodels first");
             }
         }
         free(uri);
@@ -151,6 +154,20 @@ static saltus_status check_formulas(sbml_reader *r)
     }
 done:
     return status;
+}
+
+saltus_status sbml_check_flattened(sbml_reader *r, bool done, unsigned before)
+{
+    char text[400];
+    for (unsigned i = SBMLDocument_getNumErrors(r->document); i > before; --i) {
+        const XMLError_t *e = (const XMLError_t *)SBMLDocument_getError(r->document, i - 1);
+        if (e && (XMLError_isError(e) || XMLError_isFatal(e))) {
+            condense(e, text, sizeof text);
+            return sbml_fail(r, SALTUS_E_MODEL, XMLError_getLine(e),
+                             "the submodels cannot be flattened: %s", text);
+        }
+    }
+    return done ? SALTUS_OK : sbml_fail(r, SALTUS_E_MODEL, 0, "the submodels cannot be flattened");
 }
 
 saltus_status sbml_check_document(sbml_reader *r)

@@ -219,6 +219,13 @@ static bool is_distrib(piece space)
     return is(space, "http://www.sbml.org/sbml/level3/version1/distrib/version1");
 }
 
+/* The package of submodels, of any version. */
+static bool is_composition(piece space)
+{
+    static const char *const parts[] = {"http://www.sbml.org/sbml/level3/", "/comp/"};
+    return begins(space, parts[0]) && memmem(space.start, space.size, parts[1], strlen(parts[1]));
+}
+
 /* What libsbml understands: the document's name space, MathML and, in level 3, packages of SBML. */
 static bool is_understood(const scanner *s, piece space)
 {
@@ -281,6 +288,11 @@ static saltus_status bind_spaces(sbml_reader *r, scanner *s)
         if (s->n_spaces == MAX_NAME_SPACES || s->n_hidden == MAX_NAME_SPACES) {
             return sbml_fail(r, SALTUS_E_UNSUPPORTED, s->line, "more than %d name spaces",
                              MAX_NAME_SPACES);
+        }
+        if (is_composition(value) && !is(name, "xmlns:comp")) { /* libsbml reads what it likes */
+            return sbml_fail(r, SALTUS_E_UNSUPPORTED, s->line,
+                             "the name space of the package comp has another prefix than 'comp', "
+                             "which is not supported");
         }
         const size_t before = name.size > 5 ? strlen("xmlns:") : 5;
         s->spaces[s->n_spaces++] =

@@ -6,6 +6,7 @@
 #include "core/lock.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 saltus_status sbml_fail(sbml_reader *r, saltus_status code, unsigned line, const char *format, ...)
@@ -118,6 +119,7 @@ static saltus_status parse(sbml_reader *r, sbml_text *t)
     saltus_free(t->copy); /* libsbml's document takes 16 times as much */
     t->copy = NULL;
     SALTUS_TRY(sbml_check_document(r));
+    SALTUS_TRY(sbml_flatten(r));
     SALTUS_TRY(saltus_model_create(name_of_model(r), &r->model, err));
     saltus_sha256_hex(t->source->size > 0 ? t->source->text : "", t->source->size,
                       r->model->sha256);
@@ -188,6 +190,7 @@ static saltus_status parse_text(const saltus_source_text *source, saltus_model *
     SALTUS_NEED(t.copy);
     saltus_lock(SALTUS_LIBSBML);
     status = parse_guarded(&t);
+    ConversionProperties_free(r.how);
     SBMLDocument_free(r.document);
     SBMLReader_free(r.reader);
     saltus_unlock(SALTUS_LIBSBML);
@@ -197,6 +200,7 @@ static saltus_status parse_text(const saltus_source_text *source, saltus_model *
     }
 done:
     saltus_free(t.copy);
+    free(r.model_ref);
     saltus_free(r.symbols);
     saltus_free(r.info);
     saltus_free(r.references);

@@ -1,9 +1,9 @@
 /**
  * What the parts of the SBML reader share. sbml.c opens the document and holds the entry points,
- * check.c keeps away what libsbml cannot take, parts.c (variables and rules),
- * reactions.c and events.c turn the lists of a document into a model, math.c MathML
- * into expressions, vary.c stoichiometries that vary into reactions of molecules, units.c units
- * into molecules.
+ * check.c keeps away what libsbml cannot take, submodels.c makes one model of a composed one,
+ * parts.c (variables and rules), reactions.c and events.c turn the lists of a document into a
+ * model, math.c MathML into expressions, vary.c stoichiometries that vary into reactions of
+ * molecules, units.c units into molecules.
  *
  * Only these files know libsbml. Its C functions cannot report that memory ran out: libsbml throws,
  * and guard.cpp catches that around everything. So whatever the functions here allocate and
@@ -16,6 +16,7 @@
 #include "model/network/model.h"
 
 #include <sbml/SBMLTypes.h>
+#include <sbml/conversion/ConversionProperties.h>
 
 /* What an identifier stands for; all kinds share one name space, as in SBML. */
 typedef enum sbml_kind {
@@ -96,6 +97,8 @@ typedef struct sbml_reader {
     const char *path;
     SBMLReader_t *reader;
     SBMLDocument_t *document;
+    ConversionProperties_t *how; /* it is flattened */
+    char *model_ref;             /* of the submodel that is being looked at */
     Model_t *sbml;
     unsigned level, version;
     saltus_map names; /* id -> index into symbols; the ids are the document's */
@@ -142,6 +145,12 @@ void sbml_hint_nearest(sbml_reader *r, const char *id);
 SALTUS_MUST_CHECK saltus_status sbml_check_text(sbml_reader *r, char *text, size_t size);
 /** check.c: refuse levels and packages that are not done, and what libsbml complains of. */
 SALTUS_MUST_CHECK saltus_status sbml_check_document(sbml_reader *r);
+
+/** check.c: whether a document has been flattened, `done`, and no error has come to the `before`
+ * that there were. */
+SALTUS_MUST_CHECK saltus_status sbml_check_flattened(sbml_reader *r, bool done, unsigned before);
+/** submodels.c: make one model of a model and its submodels, if it has any. */
+SALTUS_MUST_CHECK saltus_status sbml_flatten(sbml_reader *r);
 
 /** parts.c: fill the model in. */
 SALTUS_MUST_CHECK saltus_status sbml_read_model(sbml_reader *r);
