@@ -493,6 +493,53 @@ static void events_of_the_state_are_warned_about(void **state)
     saltus_model_destroy(model);
 }
 
+/* What a trigger reads bounds leaps: a molecule too many, and half of them would be too many still,
+ * so that the trigger would never turn again. Between 6 and 12 all are alike. */
+static void triggers_bound_leaps(void **state)
+{
+    static const double times[] = {2.0};
+    const saltus_plan_options tau = by("tau");
+    saltus_error err = {0};
+    moments m = {0};
+    (void)state;
+    saltus_model *model =
+        bits_parse("species: {A: 1, C: 20000}\nreactions: {in: 0 -> A @ 500, out: C -> 0 @ 0.1}\n"
+                   "events: {full: {when: A > 12, set: {A: floor(A/2)}}}\n");
+    OK(simulate(model, &tau, scaled(4000), times, 1, &m, NULL, &err));
+    const summary a = summarise(m.last, m.n, 2);
+    assert_true(fabs(a.mean - 9.0) < 5.0 * a.mean_error);
+    assert_true(fabs(a.sd - 2.0) < 5.0 * a.sd_error);
+    moments_free(&m);
+    saltus_model_destroy(model);
+}
+
+/* A law is held at the middle of a window, whatever happens in it: B' = 40 (1 + 0.8 sin 3t) - 2 B.
+ */
+static void events_do_not_let_laws_run_ahead(void **state)
+{
+    static const double times[] = {0.5, 1.5};
+    const saltus_plan_options tau = by("tau");
+    saltus_error err = {0};
+    moments m = {0};
+    const int64_t n = scaled(16000);
+    (void)state;
+    saltus_model *model =
+        bits_parse("species: {B: 20, A: 1}\nreactions:\n  on: {equation: 0 -> B, law: 40*(1 + "
+                   "0.8*sin(3*time))}\n  off: B -> 0 @ 2\n  in: 0 -> A @ 500\n"
+                   "events: {full: {when: A > 12, set: {A: floor(A/2)}}}\n");
+    OK(simulate(model, &tau, n, times, 2, &m, NULL, &err));
+    for (int k = 0; k < 2; ++k) {
+        const double t = times[k];
+        const double expected =
+            20.0 + 32.0 / 13.0 * (2.0 * sin(3.0 * t) - 3.0 * cos(3.0 * t) + 3.0 * exp(-2.0 * t));
+        const double mean = m.sum[2 * k] / (double)n;
+        const double error = sqrt(expected / (double)n); /* B is Poisson's but for the first 20 */
+        assert_true(fabs(mean - expected) < 5.0 * error + 0.005 * expected);
+    }
+    moments_free(&m);
+    saltus_model_destroy(model);
+}
+
 /* Of so many molecules a leap would fire more than a variate can be: leaps are shorter then. */
 static void leaps_of_many_molecules_are_shorter(void **state)
 {
@@ -564,6 +611,8 @@ int main(void)
         cmocka_unit_test(events_in_time_are_right),
         cmocka_unit_test(standing_still_is_right),
         cmocka_unit_test(events_of_the_state_are_warned_about),
+        cmocka_unit_test(triggers_bound_leaps),
+        cmocka_unit_test(events_do_not_let_laws_run_ahead),
         cmocka_unit_test(leaps_of_many_molecules_are_shorter),
         cmocka_unit_test(laws_that_do_not_vanish_end_in_a_message),
     };

@@ -82,6 +82,19 @@ SALTUS_OUTLINE saltus_failure saltus_leap_window(saltus_trajectory *p, saltus_di
     return SALTUS_FINE;
 }
 
+/* Go on in the present window, if there is one in which laws are still steady: one that events
+ * ended early would on average be held at a later time than it has lasted. */
+SALTUS_OUTLINE saltus_failure saltus_leap_stay(saltus_trajectory *p, saltus_direct *d,
+                                               const saltus_leap *l, double sample)
+{
+    const saltus_failure failure =
+        p->t < p->window_end ? saltus_thinned_bounds(p, d) : SALTUS_NO_BOUND;
+    if (failure == SALTUS_NO_BOUND || (failure == SALTUS_FINE && !saltus_leap_is_steady(p, d, l))) {
+        return saltus_leap_window(p, d, l, sample);
+    }
+    return failure;
+}
+
 /* The time at which laws are held, and the rules there. */
 SALTUS_FN void saltus_leap_hold(saltus_trajectory *p)
 {
@@ -110,13 +123,13 @@ SALTUS_FN saltus_failure saltus_leap_rebuild(saltus_trajectory *p, saltus_direct
     return saltus_direct_rebuild(p, d);
 }
 
-/* The same in a window that begins now; the next sample is at `sample`. */
+/* The same after a window's end or an event; the next sample is at `sample`. */
 SALTUS_FN saltus_failure saltus_leap_renew(saltus_trajectory *p, saltus_direct *d,
                                            const saltus_leap *l, double sample)
 {
     (void)l, (void)sample;
 #if SALTUS_THINNED
-    if (p->n->n_thinned > 0 && saltus_leap_window(p, d, l, sample) != SALTUS_FINE) {
+    if (p->n->n_thinned > 0 && saltus_leap_stay(p, d, l, sample) != SALTUS_FINE) {
         return p->failure;
     }
 #endif

@@ -402,8 +402,10 @@ SALTUS_MUST_CHECK saltus_status saltus_check_space(const saltus_model *model, sa
 SALTUS_MUST_CHECK saltus_status saltus_freeze_lattice(saltus_freezer *f, saltus_error *err);
 
 /* orders.c */
-/** How laws follow counts, for tau-leaping; the last, when all rows are final. */
-SALTUS_MUST_CHECK saltus_status saltus_freeze_orders(saltus_freezer *f, saltus_error *err);
+/** How laws and triggers follow counts, for tau-leaping; the last, when all rows are final. */
+SALTUS_MUST_CHECK saltus_status saltus_freeze_orders(saltus_freezer *f,
+                                                     const saltus_expr *const *triggers,
+                                                     saltus_error *err);
 
 /* info_lattice.c */
 /** Print size, step, faces, compartments, site types, particles, reactions and warnings of a frozen

@@ -1,4 +1,5 @@
-/* How fast laws follow the counts that they read: what tau-leaping bounds its steps by.
+/* How fast laws follow the counts that they read: what tau-leaping bounds its steps by. What
+ * triggers read, which are looked at after a leap alone, bounds them like the reactant of a law.
  *
  * A product law has the order of its factors. For any other law the elasticity, |d ln law / d ln
  * counts| when all counts change alike, is bounded along its program: factors add theirs, terms of
@@ -132,7 +133,17 @@ static void of_reactants(const saltus_tables *t, double *order, int32_t *own)
     }
 }
 
-saltus_status saltus_freeze_orders(saltus_freezer *f, saltus_error *err)
+static void of_triggers(const saltus_freezer *f, const saltus_expr *const *triggers, double *order,
+                        int32_t *own)
+{
+    bound b = {1.0, order, own};
+    for (size_t i = 0; i < f->model->n_events; ++i) {
+        saltus_visit_counts(f, triggers[i], raise_order, &b);
+    }
+}
+
+saltus_status saltus_freeze_orders(saltus_freezer *f, const saltus_expr *const *triggers,
+                                   saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_tables *t = &f->net->tables;
@@ -145,6 +156,7 @@ saltus_status saltus_freeze_orders(saltus_freezer *f, saltus_error *err)
     of_products(t, order, own);
     of_programs(f, e, order, own);
     of_reactants(t, order, own);
+    of_triggers(f, triggers, order, own);
     t->order = order;
     t->order_own = own;
 done:
