@@ -291,8 +291,11 @@ class Model:
         """What reading and freezing have to say."""
         with self._lock:
             self._freeze(self._values or {}, real=self._real)
-            return [ffi.string(lib.saltus_model_warning(self._handle, i)).decode()
-                    for i in range(lib.saltus_model_n_warnings(self._handle))]
+            return self._told()
+
+    def _told(self) -> list[str]:
+        n = lib.saltus_model_n_warnings(self._handle) if self._handle else 0
+        return [ffi.string(lib.saltus_model_warning(self._handle, i)).decode() for i in range(n)]
 
     def plot(self, *, title: Optional[str] = None, path: Optional[Path] = None,
              size: Optional[tuple[float, float]] = None, dpi: Optional[float] = None) -> Any:
@@ -393,7 +396,9 @@ class Model:
         call = Call(until, runs=runs, seed=seed, **options)
         values, path = values_of(set), path_to_write(output)
         with self._lock:
+            known = self._told()
             self._freeze(values, call.err, call.method == "ode")
+            call.warnings += [w for w in self._told() if w not in known]
             return Origin(self, call, values).run(self._plan(call), path, overwrite, progress)
 
     def sweep(self, vary: Mapping[str, Axis], until: Optional[float] = None, *, runs: int = 1,

@@ -223,6 +223,13 @@ def test_what_a_run_has_to_say_is_a_warning():
     assert len(said) == 1 and said[0].filename == __file__
 
 
+def test_amounts_that_are_rounded_are_told():
+    m = saltus.build(species={"A": 5}, reactions={})
+    with pytest.warns(UserWarning, match="'A': initial amount 1.6 is rounded to 2") as said:
+        r = m.run(until=1, set={"A": 1.6})
+    assert len(said) == 1 and (r["A"] == 2).all()
+
+
 def test_parts_of_a_lattice():
     sites = "  sites: {a: , b: {box: {from: [0, 0, 0], to: [2 sites, 3 sites, 2 sites]}}}\n"
     r = saltus.read(LATTICE + sites).run(until=1, points=3, runs=2, profile="z", by_type=True)
