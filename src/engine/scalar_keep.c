@@ -8,7 +8,7 @@
 #include "kernel/ode/split.h"
 #include "kernel/ssa/delayed.h"
 
-enum { FORM = 3 }; /* raised whenever the form of a state changes */
+enum { FORM = 4 }; /* raised whenever the form of a state changes */
 
 static void pack_pending(saltus_packer *k, saltus_trajectory *p)
 {
@@ -72,6 +72,7 @@ static void pack_ode(saltus_packer *k, saltus_scalar_engine *w)
     SALTUS_PACK(k, p->carried.step);
     SALTUS_PACK(k, p->carried.hazard);
     SALTUS_PACK(k, p->carried.below);
+    SALTUS_PACK(k, p->carried.largest);
     SALTUS_PACK(k, p->carried.is_stiff);
     SALTUS_PACK(k, p->carried.n_stiff);
     SALTUS_PACK(k, p->carried.n_smooth);

@@ -260,6 +260,21 @@ static bool has_room(const saltus_pattern *q)
     return room != NULL;
 }
 
+/* The absolute error of amounts may be another than that of variables (kernel/ode/run.h). CVODE
+ * copies the vector, for which that of samples serves. */
+static int set_tolerances(cvode *c)
+{
+    const saltus_ode *o = c->o;
+    double *atol = N_VGetArrayPointer(c->w);
+    if (o->of_amounts == o->wanted.atol) {
+        return CVodeSStolerances(c->memory, o->wanted.rtol, o->wanted.atol);
+    }
+    for (int i = 0; i < o->n; ++i) {
+        atol[i] = i < o->n_amounts ? o->of_amounts : o->wanted.atol;
+    }
+    return CVodeSVtolerances(c->memory, o->wanted.rtol, c->w);
+}
+
 /* Make CVODE's own things; false: memory ran out. */
 static bool open_stretch(cvode *c, double size)
 {
@@ -275,8 +290,7 @@ static bool open_stretch(cvode *c, double size)
     return c->y && c->z && c->w && c->memory &&
            CVodeSetErrHandlerFn(c->memory, drop_message, NULL) == CV_SUCCESS &&
            CVodeInit(c->memory, slope, c->p->t, c->y) == CV_SUCCESS &&
-           CVodeSetUserData(c->memory, c) == CV_SUCCESS &&
-           CVodeSStolerances(c->memory, c->o->wanted.rtol, c->o->wanted.atol) == CV_SUCCESS &&
+           CVodeSetUserData(c->memory, c) == CV_SUCCESS && set_tolerances(c) == CV_SUCCESS &&
            CVodeSetMaxErrTestFails(c->memory, MOST_FAILURES) == CV_SUCCESS &&
            CVodeSetMaxConvFails(c->memory, MOST_FAILURES) == CV_SUCCESS &&
            CVodeSetInitStep(c->memory, size) == CV_SUCCESS &&

@@ -122,6 +122,39 @@ static void the_mean_field_follows_rate_equations(void **state)
     free(s.x);
 }
 
+/* Amounts in moles, of which none is near a molecule, are as exact as others: two that react, in
+ * closed form, by both integrators, and with a clock of its own size beside them. */
+static void amounts_may_be_far_below_a_molecule(void **state)
+{
+    static const double sizes[] = {1e3, 0.1, 1e-9, 1e-21, 1e-150};
+    static const char *const ways[] = {"never", "always"};
+    const double times[] = {0.1, 1.0, 4.0};
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
+        char text[400];
+        (void)snprintf(text, sizeof text,
+                       "species: {A: %g, B: %g, C: 0}\n"
+                       "parameters: {k: %g, q: 1}\n"
+                       "rate rules: {q: -q}\n"
+                       "reactions:\n"
+                       "  bind: {equation: A + B -> C, law: k*A*B}\n",
+                       4.0 * sizes[i], 3.0 * sizes[i], 0.5 / sizes[i]);
+        for (int w = 0; w < 2; ++w) {
+            saltus_plan_options o = options("ode", "A,B,C,q");
+            o.stiff = ways[w];
+            samples s = run(text, &o, times, 3, 1);
+            for (int k = 0; k < 3; ++k) {
+                const double *x = s.x + 4 * k, a = 4.0 / (4.0 - 3.0 * exp(-0.5 * times[k]));
+                check_near(x[0] / sizes[i], a, 1e-5, "A");
+                check_near(x[1] / sizes[i], a - 1.0, 1e-5, "B");
+                check_near(x[2] / sizes[i], 4.0 - a, 1e-5, "C");
+                check_near(x[3], exp(-times[k]), 1e-5, "q");
+            }
+            free(s.x);
+        }
+    }
+}
+
 /* ---- triggers ---- */
 
 /* A ball that keeps 0.8 of its speed: from height 1 it meets the ground at t1 = sqrt(2 / g), and
@@ -682,6 +715,7 @@ int main(void)
         cmocka_unit_test(errors_follow_the_tolerance),
         cmocka_unit_test(stiff_equations_are_solved),
         cmocka_unit_test(the_mean_field_follows_rate_equations),
+        cmocka_unit_test(amounts_may_be_far_below_a_molecule),
         cmocka_unit_test(a_ball_bounces_when_it_should),
         cmocka_unit_test(short_turns_are_not_missed),
         cmocka_unit_test(days_are_not_missed),

@@ -13,10 +13,14 @@ typedef struct saltus_ode_memory {
     int n_states; /* those behind them are hazards */
     int n_noisy;  /* counts with noise, whose errors need not be smaller: the first of them */
     double rtol, atol;
-    double of_hazard; /* relative error of the hazard */
+    int n_amounts;     /* method ode: amounts, before other states, */
+    double of_amounts; /* with an absolute error of their own */
+    double of_hazard;  /* relative error of the hazard */
     const saltus_f64 *y;
     saltus_f64 *z, *w, *k, *e;
 } saltus_ode_memory;
+
+#define SALTUS_ODE_AMOUNTS(m) (SALTUS_DEVICE && !SALTUS_MEAN ? 0 : (m)->n_amounts)
 
 /* The larger of the sizes of two numbers. */
 SALTUS_FN saltus_f64 saltus_ode_larger(saltus_f64 a, saltus_f64 b)
@@ -33,8 +37,9 @@ SALTUS_FN saltus_f64 saltus_ode_larger(saltus_f64 a, saltus_f64 b)
 SALTUS_FN saltus_f64 saltus_ode_scale(const saltus_ode_memory *m, int i, saltus_f64 a, saltus_f64 b)
 {
     const saltus_f64 larger = saltus_ode_larger(a, b);
+    const double atol = i < SALTUS_ODE_AMOUNTS(m) ? m->of_amounts : m->atol;
     const saltus_f64 own =
-        i < m->n_states ? m->atol + m->rtol * larger : m->of_hazard * (1.0 + larger);
+        i < m->n_states ? atol + m->rtol * larger : m->of_hazard * (1.0 + larger);
     return i < m->n_noisy ? own + SALTUS_NOISE_SHARE * saltus_sqrt(larger) : own;
 }
 

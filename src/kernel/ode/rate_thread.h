@@ -374,7 +374,8 @@ SALTUS_FN void saltus_rates_step(saltus_rate_course *c, saltus_worker_state *s,
     context.slopes = &slopes;
     m.n = SALTUS_ODE_SIZE;
     m.n_states = SALTUS_ODE_SIZE - 1;
-    m.n_noisy = 0;
+    m.n_amounts = m.n_noisy = 0;
+    m.of_amounts = 0.0;
     m.rtol = m.of_hazard = a->tolerance.rtol;
     m.atol = a->tolerance.atol;
     m.y = c->y;

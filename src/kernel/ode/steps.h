@@ -65,6 +65,8 @@ SALTUS_FN saltus_ode_memory saltus_ode_memory_of(saltus_ode *o)
     m.n_states = SALTUS_ODE_IS_MEAN(o) ? m.n : m.n - 1;
     m.rtol = o->wanted.rtol;
     m.atol = o->wanted.atol;
+    m.n_amounts = o->n_amounts;
+    m.of_amounts = o->of_amounts;
     m.n_noisy = 0;
     m.of_hazard = m.rtol;
 #if !SALTUS_DEVICE
@@ -122,13 +124,14 @@ SALTUS_OUTLINE void saltus_ode_differences(saltus_trajectory *p, saltus_ode *o, 
 {
     const double root_of_epsilon = 0x1p-26;
     const int n = SALTUS_ODE_N(o);
-    const double floor = o->wanted.atol / o->wanted.rtol;
     for (int i = 0; i < n; ++i) {
         o->w[SALTUS_ODE_AT(i)] = o->y[SALTUS_ODE_AT(i)];
     }
     for (int j = 0; j < n; ++j) {
         const double y = o->y[SALTUS_ODE_AT(j)], change = saltus_abs(h * SALTUS_K(0, j));
         double size = saltus_abs(y) > change ? saltus_abs(y) : change;
+        const double atol = j < o->n_amounts ? o->of_amounts : o->wanted.atol;
+        const double floor = atol / o->wanted.rtol;
         size = size > floor ? size : floor;
         o->w[SALTUS_ODE_AT(j)] = y + root_of_epsilon * size;
         const double step = o->w[SALTUS_ODE_AT(j)] - y;

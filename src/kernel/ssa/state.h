@@ -99,6 +99,7 @@ typedef struct saltus_ode_carried {
     double step;      /* size of the next step by the error of those before; 0: there was none */
     double hazard;    /* integral of the propensities since the last event */
     double below;     /* that of propensities below 0, as a positive number */
+    double largest;   /* amount that there was, at the starts of steps by method ode */
     int32_t is_stiff; /* the method for stiff systems is in use */
     int32_t n_stiff, n_smooth; /* steps that looked stiff, and those since that did not */
     int32_t n_stalled;         /* turns of triggers in a row at one instant */
@@ -280,6 +281,8 @@ typedef struct saltus_ode {
     int32_t is_rejected; /* a longer one was tried */
     int32_t was_stiff;   /* it was taken by the method for stiff systems */
     int32_t worst;       /* component that drove it to nothing, or -1 */
+    int32_t n_amounts;   /* components before this are amounts, */
+    double of_amounts;   /* and this is their absolute tolerance */
     int32_t lowest;      /* law that was below 0 in the last slope, */
     double negative;     /* and the sum of those, as a positive number */
     double still;        /* sum of the propensities that do not move */

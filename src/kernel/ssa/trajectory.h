@@ -371,7 +371,7 @@ SALTUS_FN saltus_failure saltus_trajectory_start(saltus_trajectory *p, uint64_t 
     p->window_start = p->window_end = -1.0;
     p->window_missed = 0;
     p->has_bounds = 0;
-    p->carried.step = p->carried.hazard = p->carried.below = 0.0;
+    p->carried.step = p->carried.hazard = p->carried.below = p->carried.largest = 0.0;
     p->carried.is_stiff = p->carried.n_stiff = p->carried.n_smooth = p->carried.n_stalled = 0;
     for (int s = 0; s < n->n_species; ++s) {
         p->x[SALTUS_AT(s)] = saltus_trajectory_initial_count(p, s);
