@@ -155,6 +155,33 @@ static void amounts_may_be_far_below_a_molecule(void **state)
     }
 }
 
+/* Powers that are not whole have no value below 0, where stages of a step from 0 may be: what is
+ * less than an error is 0. Without that no step is so short that Rodas could begin. */
+static void powers_begin_at_0(void **state)
+{
+    static const char chain[] = "species: {A: 1000, B: 0, C: 0, D: 0, E: 0}\n"
+                                "reactions:\n"
+                                "  ab: A -> B @ 0.5\n"
+                                "  bc: B -> C @ 0.3\n"
+                                "  cd: {equation: C -> D, law: C^2.5/(10 + C^1.5)}\n"
+                                "  de: {equation: D -> E, law: D^1.8/(1 + D^0.8)}\n";
+    static const char *const ways[] = {"never", "always"};
+    const double times[] = {0.01, 20.0};
+    samples s[2];
+    (void)state;
+    for (int w = 0; w < 2; ++w) {
+        saltus_plan_options o = options("ode", NULL);
+        o.stiff = ways[w];
+        s[w] = run(chain, &o, times, 2, 1);
+    }
+    for (int k = 0; k < 10; ++k) {
+        check_near(s[1].x[k], s[0].x[k], 1e-5 * s[0].x[k] + 1e-9, "amount");
+    }
+    check_near(s[0].x[5], 1000.0 * exp(-10.0), 1e-5, "A");
+    free(s[0].x);
+    free(s[1].x);
+}
+
 /* ---- triggers ---- */
 
 /* A ball that keeps 0.8 of its speed: from height 1 it meets the ground at t1 = sqrt(2 / g), and
@@ -716,6 +743,7 @@ int main(void)
         cmocka_unit_test(stiff_equations_are_solved),
         cmocka_unit_test(the_mean_field_follows_rate_equations),
         cmocka_unit_test(amounts_may_be_far_below_a_molecule),
+        cmocka_unit_test(powers_begin_at_0),
         cmocka_unit_test(a_ball_bounces_when_it_should),
         cmocka_unit_test(short_turns_are_not_missed),
         cmocka_unit_test(days_are_not_missed),

@@ -21,7 +21,8 @@ SALTUS_FN void saltus_ode_place_thread(const saltus_launch *a, int64_t slot, sal
     o->n = saltus_ode_components(a->tables, SALTUS_MEAN);
     o->is_mean = SALTUS_MEAN;
     o->may_be_stiff = o->n <= SALTUS_MOST_STIFF;
-    o->worst = o->lowest = 0;
+    o->worst = o->lowest = o->n_amounts = 0;
+    o->of_amounts = 0.0;
 #define SALTUS_PLACE(type, part, name, count) o->name = a->name + slot;
 #ifndef SALTUS_ODE_SIZE
     SALTUS_ODE_STEP_ARRAYS(SALTUS_PLACE)

@@ -40,6 +40,13 @@ SALTUS_FN int saltus_ode_species(const saltus_ode *o, int component)
 #define SALTUS_ODE_RATES(p) ((p)->n->n_rates)
 #endif
 
+/* An amount below 0 by no more than its absolute tolerance is none: a law such as A^2.5 has no
+ * value there, however short a step is. */
+SALTUS_FN double saltus_ode_amount(const saltus_ode *o, double y)
+{
+    return y < 0.0 && y >= -o->of_amounts ? 0.0 : y;
+}
+
 /* Set the trajectory's rows to a state, but no rules. */
 SALTUS_FN void saltus_ode_put(saltus_trajectory *p, const saltus_ode *o, double time,
                               const double *y)
@@ -47,7 +54,7 @@ SALTUS_FN void saltus_ode_put(saltus_trajectory *p, const saltus_ode *o, double 
     const saltus_tables *n = p->n;
     const int first = saltus_ode_first(p, o);
     for (int i = 0; i < first; ++i) {
-        p->v[SALTUS_AT(saltus_ode_species(o, i))] = y[SALTUS_ODE_AT(i)];
+        p->v[SALTUS_AT(saltus_ode_species(o, i))] = saltus_ode_amount(o, y[SALTUS_ODE_AT(i)]);
     }
     for (int i = 0; i < SALTUS_ODE_RATES(p); ++i) {
         p->v[SALTUS_AT(n->rate_rows[i])] = y[SALTUS_ODE_AT(first + i)];
