@@ -210,6 +210,15 @@ static void other_values_are_of_the_mean_field(void **state)
         {{.start = "1", .law = MATH(CN("1")), .rules = RULE("n", CI("X"))}, 2.718281828},
         {{.reactants = REFERENCE("Y", ""), .events = AT("1", "n", CN("0.3"))}, /* known, a part */
          10.0 * 1.3},
+        /* next to nothing, and more than can be counted: units that do not go together */
+        {{.n = "1e-9", .law = MATH(CN("1e10"))}, 20.0},
+        {{.n = "3e23", .law = MATH(CN("1e-23"))}, 6.0},
+        {{.n = "1e-9", .law = MATH(CN("1e10")), .events = AT("1", "n", CN("3e-9"))}, 40.0},
+        {{.reactants = REFERENCE("X", "stoichiometry=\"1e-9\""),
+          .start = "100",
+          .n = "0",
+          .law = MATH(CN("1e10"))},
+         80.0},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {

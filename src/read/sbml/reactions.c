@@ -169,32 +169,41 @@ done:
     return status;
 }
 
-/* Molecules of a variable that change when its stoichiometry is n. Parts of molecules are left to
- * freezing, unless they are so small that the units are rather wrong. */
+double sbml_change(const sbml_reader *r, int v, double n, double firings)
+{
+    const sbml_info *info = &r->info[v];
+    return r->model->variables[v].boundary ? n : n * info->factor * info->molecules / firings;
+}
+
+/* Molecules of a variable that change when its stoichiometry is n, parts of them included. Returns
+ * whether that can be. */
+static bool count_molecules(const sbml_reader *r, int v, double n, double firings,
+                            double *molecules)
+{
+    const double change = sbml_change(r, v, n, firings);
+    /* factors and numbers of Avogadro are written with some digits */
+    const double tolerance = change == n ? 0.0 : fmin(1e-6 * fabs(change), 1e-3);
+    const double whole = round(change);
+    const bool is_whole = fabs(change - whole) <= tolerance && (whole > 0.0 || n == 0.0);
+    *molecules = is_whole ? whole : change;
+    return change >= 0.0 && whole <= 9e15 && (is_whole || change > 1e-6);
+}
+
+bool sbml_can_count(const sbml_reader *r, const sbml_stoichiometry *s, double n, double firings)
+{
+    double molecules = 0.0;
+    return count_molecules(r, s->species, fabs(n), firings, &molecules);
+}
+
+/* The same; parts of molecules are left to freezing. */
 static saltus_status molecules_per_firing(sbml_reader *r, const sbml_place *place, int v, double n,
                                           double firings, double *molecules)
 {
-    const saltus_variable *species = &r->model->variables[v];
-    const sbml_info *info = &r->info[v];
-    double change = n;
-    double tolerance = 0.0;
-    if (!species->boundary && (info->factor != 1.0 || info->molecules != firings)) {
-        change = n * info->factor * info->molecules / firings;
-        /* factors and numbers of Avogadro are written with some digits */
-        tolerance = fmin(1e-6 * fabs(change), 1e-3);
-    }
-    const double whole = round(change);
-    const bool is_whole = fabs(change - whole) <= tolerance && (whole > 0.0 || n == 0.0);
-    if (!(change >= 0.0 && whole <= 9e15 && (is_whole || change > 1e-6))) {
-        return sbml_fail(r, SALTUS_E_UNSUPPORTED, place->line,
-                         change == n ? "%s: stoichiometry %.17g of '%s' is not a whole number of "
-                                       "molecules"
-                                     : "%s: a firing would change %.9g molecules of '%s', which is "
-                                       "not a whole number",
-                         place->what, change, species->id);
-    }
-    *molecules = is_whole ? whole : change;
-    return SALTUS_OK;
+    return count_molecules(r, v, n, firings, molecules)
+               ? SALTUS_OK
+               : sbml_fail(r, SALTUS_E_UNSUPPORTED, place->line,
+                           "%s: a firing would change %.9g molecules of '%s'", place->what,
+                           *molecules, r->model->variables[v].id);
 }
 
 /* Firings per unit of extent. Where the document does not say, the unit is that of the species
@@ -386,7 +395,8 @@ static saltus_status push(sbml_reader *r, const sbml_place *place, const saltus_
     sbml_sides sides;
     bool varies = false;
     for (int i = 0; i < n; ++i) {
-        varies |= list[i].values.n != 1;
+        varies |=
+            list[i].values.n != 1 || !sbml_can_count(r, &list[i], list[i].values.value[0], firings);
     }
     if (varies) {
         return sbml_push_varying(r, place, reaction, list, n, firings);

@@ -209,6 +209,11 @@ SALTUS_MUST_CHECK saltus_status sbml_make_sides(sbml_reader *r, const sbml_stoic
                                                 int n, sbml_sides *sides);
 /** reactions.c: put so many molecules of a species on a side. */
 void sbml_put_molecules(sbml_sides *sides, int side, int variable, double molecules);
+/** reactions.c: molecules that a firing changes of species v, with stoichiometry n. */
+double sbml_change(const sbml_reader *r, int v, double n, double firings);
+/** reactions.c: whether a firing can change so much. Where it is next to nothing, or more than can
+ * be counted, units do not go together, and the mean field alone has a meaning. */
+bool sbml_can_count(const sbml_reader *r, const sbml_stoichiometry *s, double n, double firings);
 /** reactions.c: put what a firing changes of a species, with stoichiometry n, on its side, or on
  * the other if n is below 0. */
 SALTUS_MUST_CHECK saltus_status sbml_put_participant(sbml_reader *r, const sbml_place *place,

@@ -202,7 +202,25 @@ done:
     return status;
 }
 
-/* A stoichiometry that is not known, in a reaction of one molecule: R[n 2]. */
+/* Why the mean field alone has a meaning. */
+static saltus_status note_own(sbml_reader *r, const sbml_place *place, const sbml_stoichiometry *s,
+                              double firings)
+{
+    const char *id = r->model->variables[s->species].id;
+    return s->values.n == 1
+               ? sbml_note_mean_only(r, place->line,
+                                     "%s: a firing would change %.9g molecules of '%s', which is "
+                                     "not a whole number",
+                                     place->what,
+                                     sbml_change(r, s->species, s->values.value[0], firings), id)
+               : sbml_note_mean_only(r, place->line,
+                                     "%s: the stoichiometry of '%s' varies, and not between a few "
+                                     "numbers that are known",
+                                     place->what, id);
+}
+
+/* A stoichiometry that is not known, or in units that do not go with the reaction's, in a reaction
+ * of one molecule: R[n 2]. */
 static saltus_status push_own(sbml_reader *r, const sbml_place *place,
                               const saltus_reaction *reaction, const sbml_stoichiometry *s,
                               int number, double firings)
@@ -210,8 +228,7 @@ static saltus_status push_own(sbml_reader *r, const sbml_place *place,
     saltus_status status = SALTUS_OK;
     saltus_error *err = r->err;
     saltus_arena *arena = &r->model->arena;
-    const sbml_info *info = &r->info[s->species];
-    const double molecules = info->factor * info->molecules / firings;
+    const double molecules = sbml_change(r, s->species, 1.0, firings);
     const saltus_expr *n = s->n;
     saltus_reaction out = *reaction;
     sbml_sides sides;
@@ -226,10 +243,7 @@ static saltus_status push_own(sbml_reader *r, const sbml_place *place,
     SALTUS_TRY(sbml_make_sides(r, s, 1, &sides));
     sbml_put_molecules(&sides, s->is_product, s->species, 1.0);
     SALTUS_TRY(sbml_push_with_sides(r, &out, &sides));
-    SALTUS_TRY(sbml_note_mean_only(
-        r, place->line,
-        "%s: the stoichiometry of '%s' varies, and not between a few numbers that are known",
-        place->what, r->model->variables[s->species].id));
+    SALTUS_TRY(note_own(r, place, s, firings));
 done:
     return status;
 }
@@ -243,7 +257,7 @@ static saltus_status push_mean(sbml_reader *r, const sbml_place *place,
     SALTUS_TRY(sbml_make_sides(r, list, n, &sides));
     for (int i = 0; i < n; ++i) {
         const sbml_stoichiometry *s = &list[i];
-        if (s->values.n == 1) {
+        if (s->values.n == 1 && sbml_can_count(r, s, s->values.value[0], firings)) {
             SALTUS_TRY(sbml_put_participant(r, place, s, s->values.value[0], firings, &sides));
         } else {
             SALTUS_TRY(push_own(r, place, reaction, s, i + 1, firings));
@@ -264,6 +278,9 @@ saltus_status sbml_push_varying(sbml_reader *r, const sbml_place *place,
     int n_ways = 1;
     for (int i = 0; i < n; ++i) {
         n_ways = n_ways > MOST_WAYS ? n_ways : n_ways * list[i].values.n;
+        for (int k = 0; k < list[i].values.n; ++k) {
+            n_ways = sbml_can_count(r, &list[i], list[i].values.value[k], firings) ? n_ways : 0;
+        }
         if (list[i].values.n == 0) {
             n_ways = 0;
         }
