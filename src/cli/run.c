@@ -1,20 +1,24 @@
 /* saltus run: an ensemble from a model file to a result file. */
 #include "cli/run.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+/* Every frame is work for the thread that simulates, also one that shows nothing new. */
+enum { MOST_FRAMES = 1 << 24 };
+
 /* 0 … T in steps of an option's value, with what is left at the end. */
-static saltus_status count_steps(const char *option, double step, double until, int64_t *n,
-                                 saltus_error *err)
+static saltus_status count_steps(const char *option, double step, double until, double most,
+                                 int64_t *n, saltus_error *err)
 {
     const double steps = until / step;
-    if (steps >= 1e12) {
+    if (steps >= most) {
         return saltus_cli_fail(err, SALTUS_E_INVALID,
-                               "%s %g: up to time %g that makes too many times", option, step,
-                               until);
+                               "%s %g: up to time %g that makes more than %.0f times", option, step,
+                               until, most);
     }
     const int64_t whole = (int64_t)floor(steps * (1.0 + 1e-12));
     *n = whole + 1 + ((double)whole * step < until * (1.0 - 1e-12));
@@ -26,7 +30,15 @@ saltus_status saltus_cli_count_times(const saltus_cli_run_arguments *a, int64_t 
                                      saltus_error *err)
 {
     *n = a->points > 0 ? a->points : 101;
-    return a->every > 0.0 ? count_steps("--every", a->every, a->until, n, err) : SALTUS_OK;
+    if (a->every > 0.0) {
+        return count_steps("--every", a->every, a->until, 1e12, n, err);
+    }
+    if (!isfinite(a->until * (double)*n)) { /* as make_times computes the last but one */
+        return saltus_cli_fail(err, SALTUS_E_INVALID,
+                               "--until %g: with %lld sample times it must be below %.3g", a->until,
+                               (long long)*n, DBL_MAX / (double)*n);
+    }
+    return SALTUS_OK;
 }
 
 /* Each time is computed from its index so that none drifts. */
@@ -61,7 +73,7 @@ saltus_status saltus_cli_make_frames(const saltus_cli_run_arguments *a, double *
     if (!(a->frames > 0.0)) {
         return SALTUS_OK;
     }
-    const saltus_status status = count_steps("--frames", a->frames, a->until, n, err);
+    const saltus_status status = count_steps("--frames", a->frames, a->until, MOST_FRAMES, n, err);
     if (status != SALTUS_OK) {
         return status;
     }

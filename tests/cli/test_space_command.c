@@ -100,6 +100,8 @@ static void what_makes_no_sense_is_refused(void **state)
     assert_refused(&o, 2, "--profile 'w': x, y or z is needed");
     o = saltus("run cell.yaml --until 1 --frames 0 -o a.h5");
     assert_refused(&o, 2, "--frames '0'");
+    o = saltus("run cell.yaml --until 1 --frames 1e-9 -o a.h5");
+    assert_refused(&o, 2, "--frames 1e-09: up to time 1 that makes more than 16777216 times");
     o = saltus("run cell.yaml --until 1 --frames 0.5");
     assert_refused(&o, 2, "need a result file");
     o = saltus("run cell.yaml --until 1 --device cpu --split 1:1");
