@@ -144,18 +144,34 @@ saltus_run_options saltus_cli_run_options(saltus_cli_run_arguments *a)
     return run;
 }
 
+/* What steers something that is not there is told; `method` is the one that was named, or NULL. */
+static void warn_of_idle(const saltus_cli_run_arguments *a, const char *method)
+{
+    const char *of_bins = a->bins > 0 ? "--bins" : a->low < a->high ? "--range" : NULL;
+    if (a->of_leaps && !(method && saltus_cli_method(method).leaps)) {
+        fprintf(stderr, "saltus: warning: %s steers leaps, which are of --method tau alone\n",
+                a->of_leaps);
+    }
+    if (a->has_continuous && !(method && strcmp(method, "hybrid") == 0)) {
+        fprintf(stderr, "saltus: warning: --continuous is of --method hybrid alone\n");
+    }
+    if (of_bins && a->record != SALTUS_RECORD_HISTOGRAM) {
+        fprintf(stderr, "saltus: warning: %s is of --record histogram alone\n", of_bins);
+    }
+}
+
 void saltus_cli_choose_method(const saltus_cli_run_arguments *a, const saltus_model *model,
                               saltus_plan_options *plan, saltus_method_choice *choice)
 {
-    if (plan->method && strcmp(plan->method, "auto") == 0) {
+    const bool is_auto = plan->method && strcmp(plan->method, "auto") == 0;
+    if (is_auto) {
         *choice = saltus_method_choose(model, plan);
         plan->method = choice->method;
         plan->method_why = choice->why;
         fprintf(stderr, "saltus: method auto takes %s: %s\n", choice->method, choice->why);
-    } else if (a->of_leaps && !a->quiet &&
-               !(plan->method && saltus_cli_method(plan->method).leaps)) {
-        fprintf(stderr, "saltus: warning: %s steers leaps, which are of --method tau alone\n",
-                a->of_leaps);
+    }
+    if (!a->quiet) {
+        warn_of_idle(a, is_auto ? "tau" : plan->method);
     }
 }
 

@@ -32,7 +32,7 @@ typedef struct saltus_cli_run_arguments {
     int64_t shard, n_shards; /**< the latter 0: all, or the text was not looked at yet */
     const char *shard_by;    /**< of a sweep: "points", the same as NULL, or "runs" */
     saltus_archive *archive; /**< files that were read, and the arguments; to be freed */
-    bool json, progress, explain, quiet, has_until, has_record, has_first;
+    bool json, progress, explain, quiet, has_until, has_record, has_first, has_continuous;
     char *command; /**< the whole line; to be freed, as settings are */
     char *words;   /**< the same as words, each ended by a zero; to be freed */
     size_t words_size;

@@ -234,6 +234,7 @@ static error_t parse_number(int key, const char *text, saltus_cli_run_arguments 
         if (key == wholes[i].key) {
             int64_t *const number = (int64_t *)(void *)((char *)a + wholes[i].at);
             a->has_first |= key == OPT_FIRST;
+            a->has_continuous |= key == OPT_CONTINUOUS;
             a->of_leaps = key == OPT_NC || key == OPT_EXACT_STEPS ? wholes[i].name : a->of_leaps;
             return saltus_cli_int(text, wholes[i].least, wholes[i].most, number)
                        ? 0

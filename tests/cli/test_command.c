@@ -323,6 +323,31 @@ static void wrong_usage_is_one_line_and_leaves_nothing(void **state)
     assert_string_equal(o.out, "");
 }
 
+/* Options that do nothing here are told, and nothing else is changed. */
+static void idle_options_are_told(void **state)
+{
+    static const struct {
+        const char *options, *warning;
+    } cases[] = {
+        {"--bins 5", "saltus: warning: --bins is of --record histogram alone\n"},
+        {"--record stats --bins 5", "saltus: warning: --bins is of --record histogram alone\n"},
+        {"--range 0:5 -o a.h5", "saltus: warning: --range is of --record histogram alone\n"},
+        {"--continuous 50", "saltus: warning: --continuous is of --method hybrid alone\n"},
+        {"--bins 5 --range 0:5 --record histogram --species A -o b.h5", ""},
+        {"--continuous 50 --method hybrid", ""},
+        {"--bins 5 --continuous 50 -q", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        const outcome o = saltus("run decay.yaml --until 1 %s", cases[i].options);
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.err, cases[i].warning);
+    }
+    const outcome o = saltus("sweep decay.yaml --vary k=list:1,2 --until 1 --bins 5 -o c.h5");
+    assert_int_equal(o.code, 0);
+    assert_string_equal(o.err, cases[0].warning);
+}
+
 static void near_names_are_suggested(void **state)
 {
     (void)state;
@@ -721,6 +746,7 @@ int main(void)
         TEST(outputs_want_their_option),
         TEST(stats_have_their_header),
         TEST(wrong_usage_is_one_line_and_leaves_nothing),
+        TEST(idle_options_are_told),
         TEST(near_names_are_suggested),
         TEST(bad_model_files_are_refused),
         TEST(failing_trajectories_are_named),

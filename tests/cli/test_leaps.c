@@ -165,6 +165,9 @@ static void files_and_reports_name_the_method(void **state)
     outcome o = saltus("run large.yaml --until 0.001 --nc 9");
     assert_int_equal(o.code, 0);
     assert_non_null(strstr(o.err, "warning: --nc steers leaps, which are of --method tau alone"));
+    o = saltus("run large.yaml --until 0.001 --method auto --nc 9");
+    assert_int_equal(o.code, 0);
+    assert_null(strstr(o.err, "steers leaps"));
     o = saltus("run large.yaml --until 0.001 --method tau --nc 9");
     assert_done(&o);
     assert_null(strstr(o.err, "warning"));
