@@ -33,6 +33,7 @@ typedef struct package_verb {
     struct argp argp;
     const char *output;     /* what -o is, for messages */
     const char *endings[4]; /* that its name may have; ended by NULL */
+    const char *ends_in;    /* the same in words */
 } package_verb;
 
 typedef struct arguments {
@@ -96,8 +97,12 @@ static int check_output(const arguments *a)
     const package_verb *v = a->verb;
     const char *output = a->values[0];
     saltus_error err = {0};
-    if (!output || !has_ending(output, v->endings)) {
+    if (!output || !output[0]) {
         return saltus_cli_usage("%s is needed: -o %s", v->output, v->argp.options[0].arg);
+    }
+    if (!has_ending(output, v->endings)) {
+        return saltus_cli_usage("-o '%s': the name of %s ends in %s", output, v->output,
+                                v->ends_in);
     }
     if (saltus_cli_is_same_file(a->file, output)) {
         return saltus_cli_usage("-o '%s': that is the result file itself", output);
@@ -242,6 +247,7 @@ int saltus_cli_plot(int argc, char **argv)
                  "Draw a result file, or the lattice of a model, by matplotlib.", NULL, NULL, NULL},
         .output = "a figure",
         .endings = {".svg", ".png", ".pdf", NULL},
+        .ends_in = ".svg, .png or .pdf",
     };
     return run_verb(&verb, argc, argv);
 }
@@ -261,6 +267,7 @@ int saltus_cli_report(int argc, char **argv)
                  NULL, NULL},
         .output = "a page",
         .endings = {".html", ".htm", NULL},
+        .ends_in = ".html or .htm",
     };
     return run_verb(&verb, argc, argv);
 }
