@@ -145,11 +145,14 @@ done:
 saltus_status saltus_check_written(FILE *out, saltus_error *err)
 {
     errno = 0;
-    const bool flushed = fflush(out) == 0;
-    if (flushed && !ferror(out)) {
+    if (fflush(out) == 0 && !ferror(out)) {
         return SALTUS_OK;
     }
-    /* The cause of an earlier failure is forgotten. */
+    if (!errno) { /* an earlier failure, whose cause is forgotten: what fails once more tells it */
+        clearerr(out);
+        (void)fputc('\n', out);
+        (void)fflush(out);
+    }
     return saltus_error_set(err, SALTUS_E_IO, "%s: writing failed%s%s",
                             out == stdout ? "standard output" : "the output", errno ? ": " : "",
                             errno ? strerror(errno) : "");

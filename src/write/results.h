@@ -30,6 +30,7 @@ struct saltus_results {
     int64_t events;
     double seconds;
     bool complete;
+    bool is_written;    /**< another process writes it now */
     int64_t stats_runs; /**< trajectories that /stats speaks of */
     int64_t n_points;
     double *times;

@@ -7,6 +7,7 @@
 
 #include "command.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,6 +127,43 @@ static void full_disks_are_told(void **state)
     assert_non_null(strstr(o.err, "hint: everything delivered so far"));
 }
 
+static void tables_without_room_say_why(void **state)
+{
+    (void)state;
+    (void)mkdir("small", 0700);
+    if (mount("tmpfs", "small", "tmpfs", 0, "size=64k") != 0) {
+        skip();
+    }
+    const outcome run = saltus("run decay.yaml --until 1 --runs 99 -q -o long.h5");
+    const int code = run.code;
+    const outcome o = saltus("export long.h5 -o small/a.csv");
+    const bool is_empty = system("test -z \"$(ls small)\"") == 0;
+    (void)umount("small");
+    assert_int_equal(code, 0);
+    assert_refused(&o, 1, "small/a.csv: writing failed: No space left on device");
+    assert_true(is_empty);
+}
+
+/* A first trajectory that takes longer than the test: the file is there, and nothing is in it. */
+static void files_being_written_are_told(void **state)
+{
+    (void)state;
+    write_file("long.yaml",
+               "species: {A: 1000, B: 0}\nreactions: {turn: {equation: A -> A, law: 1e6}}\n");
+    const pid_t child = start_saltus("run long.yaml --until 1e9 --checkpoint 0 -q -o out.h5");
+    wait_for_file("out.h5");
+    outcome o = saltus("stats out.h5 >x");
+    while (!strstr(o.err, "holds no statistics yet")) { /* its head is not whole */
+        o = saltus("stats out.h5 >x");
+    }
+    assert_non_null(strstr(o.err, "hint: the run goes on; its first trajectories are not written"));
+    assert_int_equal(kill(child, SIGINT), 0);
+    o = finish_saltus(child);
+    assert_int_equal(o.code, 130);
+    o = saltus("stats out.h5 >x");
+    assert_non_null(strstr(o.err, "hint: the run was stopped before its first trajectories were"));
+}
+
 /* 80 PB and more: no disk has that. Nothing is left, and what was there stays. */
 static void results_that_cannot_fit_are_refused(void **state)
 {
@@ -180,6 +218,12 @@ static void closed_streams_are_no_success(void **state)
         o = saltus("%s >/dev/full", lines[i]);
         assert_refused(&o, 1, "standard output: writing failed: No space left on device");
     }
+    o = saltus("run decay.yaml --until 1 --runs 99 -q -o long.h5"); /* more than a buffer holds */
+    assert_done(&o);
+    if (file_exists("/dev/full")) {
+        o = saltus("export long.h5 >/dev/full");
+        assert_refused(&o, 1, "standard output: writing failed: No space left on device");
+    }
     /* What goes to a closed stderr must not land in the result file. */
     o = saltus("run decay.yaml --until 1 --runs 9 --explain --progress -o out.h5 2>&- <&-");
     assert_int_equal(o.code, 0);
@@ -222,6 +266,8 @@ int main(void)
         TEST(results_that_cannot_fit_are_refused),
         TEST(full_disks_leave_a_readable_file),
         TEST(full_disks_are_told),
+        TEST(tables_without_room_say_why),
+        TEST(files_being_written_are_told),
         TEST(results_that_cannot_fit_are_refused),
         TEST(closed_streams_are_no_success),
         TEST(temporary_files_go_where_told),

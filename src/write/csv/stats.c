@@ -47,7 +47,10 @@ static saltus_status check_stats(const saltus_results *r, saltus_error *err)
     saltus_status status = SALTUS_OK;
     if (r->stats_runs < 1) {
         status = saltus_error_set(err, SALTUS_E_INVALID, "%s: holds no statistics yet", r->path);
-        saltus_error_hint(err, "the run was stopped before its first trajectories were written");
+        saltus_error_hint(err, r->is_written
+                                   ? "the run goes on; its first trajectories are not written yet"
+                                   : "the run was stopped before its first trajectories were "
+                                     "written");
     }
     return status;
 }

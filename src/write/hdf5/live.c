@@ -34,6 +34,17 @@ bool saltus_h5_has_locks(const char *path)
     return has;
 }
 
+bool saltus_h5_is_written(const char *path)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = lock_at, .l_len = 1};
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    const bool is = fd >= 0 && fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return is;
+}
+
 bool saltus_h5_is_at(const char *path, int fd)
 {
     struct stat here, there;

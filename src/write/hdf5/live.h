@@ -31,6 +31,9 @@ void saltus_h5_remove(const char *path, int fd);
  * a network's file system); h5clear -s does the same. Negative on failure. */
 hid_t saltus_h5_open_for_reading(const char *path);
 
+/** Whether a process writes the file now, as far as locks tell. */
+bool saltus_h5_is_written(const char *path);
+
 /** Let a file whose writer died be as long as it says, or HDF5 takes it for truncated: its end is
  * told first and made later. What was there keeps its place. fd is locked. */
 void saltus_h5_lengthen(int fd);

@@ -75,6 +75,7 @@ static saltus_status read_attributes(saltus_results *r, saltus_error *err)
     SALTUS_TRY(saltus_h5_read_number(r, "/", "seconds", H5T_NATIVE_DOUBLE, &r->seconds, err));
     SALTUS_TRY(saltus_h5_read_number(r, "/", "complete", H5T_NATIVE_INT, &complete, err));
     r->complete = complete != 0;
+    r->is_written = !r->complete && saltus_h5_is_written(r->path);
     if (!saltus_h5_has(r, "stats")) {
         SALTUS_TRY(saltus_h5_damaged(r, "stats", "it is missing", err));
     }
