@@ -135,6 +135,23 @@ static void kernels_of_slabs_are_built(void **state)
     assert_non_null(strstr(o.out, "large, mpd, layout counts, sm_90: "));
     o = saltus("compile large.yaml --arch sm_90 --split 1:0");
     assert_refused(&o, 2, "split '1:0'");
+    FILE *out = fopen("many.yaml", "w");
+    assert_non_null(out);
+    (void)fputs("species: {", out);
+    for (int s = 0; s < 32; ++s) {
+        (void)fprintf(out, "%sS%d: 1", s > 0 ? ", " : "", s);
+    }
+    (void)fputs("}\nlattice: {size: [8, 8, 8], spacing: 1 m, step: 0.1 s, diffusion: {", out);
+    for (int s = 0; s < 32; ++s) {
+        (void)fprintf(out, "%sS%d: 1 m2/s", s > 0 ? ", " : "", s);
+    }
+    assert_true(fputs("}}\n", out) >= 0 && fclose(out) == 0);
+    o = saltus("compile many.yaml --arch sm_90 --split 1:1");
+    assert_refused(&o, 2,
+                   "--split: a lattice in slabs has at most 31 species on a GPU, and model "
+                   "'many' has 32");
+    o = saltus("compile many.yaml --arch sm_90 --layout counts");
+    assert_refused(&o, 2, "layout 'counts' is for 31 species at most, here are 32");
 }
 
 /* A file in the cache that was cut is no kernel. */

@@ -234,7 +234,15 @@ static saltus_status choose_in_space(const saltus_gpus *gpus, const saltus_setup
                                      saltus_layout *layout, char why[200], saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
+    const int n = setup->model->network->lattice->n_species;
+    const bool is_cut = setup->in_slabs && setup->layout == SALTUS_LAYOUT_AUTO;
     size_t memory = SIZE_MAX; /* of a GPU that is not here */
+    if (is_cut && n >= SALTUS_CUDA_MOST_FIELDS) {
+        SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
+                    "`split`: a lattice in slabs has at most %d species on a "
+                    "GPU, and model '%s' has %d",
+                    SALTUS_CUDA_MOST_FIELDS - 1, setup->model->name, n);
+    }
     if (gpus->cu) {
         SALTUS_TRY(saltus_cuda_check(gpus->cu,
                                      gpus->cu->device_memory(&memory, gpus->gpu[0].device),
@@ -243,9 +251,7 @@ static saltus_status choose_in_space(const saltus_gpus *gpus, const saltus_setup
     SALTUS_TRY(saltus_cuda_choose_lattice(
         setup->model->network->lattice,
         setup->in_slabs ? INFINITY : (double)memory, /* looked at later */
-        setup->in_slabs && setup->layout == SALTUS_LAYOUT_AUTO ? SALTUS_LAYOUT_COUNTS
-                                                               : setup->layout,
-        layout, why, err));
+        is_cut ? SALTUS_LAYOUT_COUNTS : setup->layout, layout, why, err));
 done:
     return status;
 }
