@@ -57,6 +57,16 @@ saltus_cli_fail(saltus_error *err, saltus_status code, const char *format, ...);
         }                          \
     } while (0)
 
+/** The words that stand behind these numbers of trajectories and of points. */
+static inline const char *saltus_cli_trajectories(int64_t n)
+{
+    return n == 1 ? "trajectory" : "trajectories";
+}
+static inline const char *saltus_cli_points(int64_t n)
+{
+    return n == 1 ? "point" : "points";
+}
+
 /** Seconds since a moment that stays the same while the program runs. */
 double saltus_cli_now(void);
 

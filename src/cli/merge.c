@@ -79,7 +79,7 @@ int saltus_cli_merge(int argc, char **argv)
         if (status != SALTUS_OK) {
             saltus_cli_print_error(&err);
         } else if (!a.quiet) {
-            printf("%d files merged: %s\n", a.n, a.output);
+            printf("%d file%s merged: %s\n", a.n, a.n == 1 ? "" : "s", a.output);
         }
     }
     free(a.files);

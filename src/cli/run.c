@@ -208,9 +208,11 @@ static saltus_status take_shard(const saltus_plan *plan, saltus_cli_run_argument
     a->runs = run->n_trajectories;
     return run->n_trajectories > 0
                ? SALTUS_OK
-               : saltus_cli_fail(
-                     err, SALTUS_E_INVALID, "--shard %lld/%lld: there are but %lld trajectories",
-                     (long long)a->shard, (long long)a->n_shards, (long long)results->whole_runs);
+               : saltus_cli_fail(err, SALTUS_E_INVALID, "--shard %lld/%lld: %s but %lld %s",
+                                 (long long)a->shard, (long long)a->n_shards,
+                                 results->whole_runs == 1 ? "there is" : "there are",
+                                 (long long)results->whole_runs,
+                                 saltus_cli_trajectories(results->whole_runs));
 }
 
 /* What every rank makes. */
@@ -316,8 +318,9 @@ static saltus_status find_done(saltus_cli_run_arguments *a, saltus_error *err)
                                               : "an older version wrote it, which kept no state");
     }
     if (!state.complete) {
-        (void)saltus_cli_fail(err, SALTUS_E_INVALID, "%s: is not complete: %lld of %lld runs",
-                              a->output, (long long)state.n_done, (long long)state.requested);
+        (void)saltus_cli_fail(err, SALTUS_E_INVALID, "%s: is not complete: %lld of %lld run%s",
+                              a->output, (long long)state.n_done, (long long)state.requested,
+                              state.requested == 1 ? "" : "s");
         (void)snprintf(err->hint, sizeof err->hint, "saltus resume %.200s goes on with it",
                        a->output);
         return err->code;
@@ -406,9 +409,10 @@ int saltus_cli_simulate(saltus_cli_run_arguments *a)
     saltus_cli_go_on_without_gpu(&s.of, &err, &close_err);
     status = saltus_cli_finish(&s.of, status, &err, &close_err);
     if (status == SALTUS_E_CANCELLED) {
-        fprintf(stderr, "saltus: interrupted after %lld of %lld trajectories%s%s\n",
+        fprintf(stderr, "saltus: interrupted after %lld of %lld %s%s%s\n",
                 (long long)a->n_done + report->trajectories, (long long)a->runs,
-                a->output ? "; they are in " : "", a->output ? a->output : "");
+                saltus_cli_trajectories(a->runs), a->output ? "; they are in " : "",
+                a->output ? a->output : "");
         saltus_cli_tell_resume(a);
     } else if ((status == SALTUS_E_DEVICE || status == SALTUS_E_UNAVAILABLE) &&
                strncmp(saltus_backend_name(s.backend), "cuda", 4) == 0) {

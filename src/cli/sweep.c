@@ -204,8 +204,9 @@ static saltus_status open_file(session *s, saltus_error *err)
         (void)snprintf(s->method, sizeof s->method, "%s", saltus_plan_method(plan));
         if (s->of.a->explain) {
             saltus_plan_explain(plan, stderr);
-            fprintf(stderr, "sweep     %lld points, %lld trajectories at each\n",
-                    (long long)s->n_points, (long long)s->options.run.n_trajectories);
+            fprintf(stderr, "sweep     %lld %s, %lld %s at each\n", (long long)s->n_points,
+                    saltus_cli_points(s->n_points), (long long)s->options.run.n_trajectories,
+                    saltus_cli_trajectories(s->options.run.n_trajectories));
         }
         saltus_cli_keep_results();
         status = saltus_cli_open_output(s->of.a, &s->of.table, &s->of.scratch, err);
@@ -324,9 +325,9 @@ int saltus_cli_simulate_sweep(saltus_cli_run_arguments *a)
     saltus_cli_go_on_without_gpu(&s.of, &err, &close_err);
     status = saltus_cli_finish(&s.of, status, &err, &close_err);
     if (status == SALTUS_E_CANCELLED) {
-        fprintf(stderr, "saltus: interrupted after %lld of %lld points; they are in %s\n",
+        fprintf(stderr, "saltus: interrupted after %lld of %lld %s; they are in %s\n",
                 (long long)a->n_done + report->trajectories / s.options.run.n_trajectories,
-                n_points, a->output);
+                n_points, saltus_cli_points(n_points), a->output);
         saltus_cli_tell_resume(a);
     } else if ((status == SALTUS_E_DEVICE || status == SALTUS_E_UNAVAILABLE) &&
                strncmp(s.device, "cuda", 4) == 0) {
@@ -335,8 +336,10 @@ int saltus_cli_simulate_sweep(saltus_cli_run_arguments *a)
     if (a->json) {
         print_json(&s, status == SALTUS_OK);
     } else if (status == SALTUS_OK && !a->quiet) {
-        printf("%lld points, %lld trajectories, %.3g reactions in %.3g s: %s\n", n_points,
-               (long long)report->trajectories, (double)report->events, report->seconds, a->output);
+        printf("%lld %s, %lld %s, %.3g reactions in %.3g s: %s\n", n_points,
+               saltus_cli_points(n_points), (long long)report->trajectories,
+               saltus_cli_trajectories(report->trajectories), (double)report->events,
+               report->seconds, a->output);
     }
     saltus_sweep_destroy(s.sweep);
     return saltus_cli_end(&s.of, status, &print_err);

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /** Room for any number that saltus_number_format writes, with the zero at its end. */
 enum { SALTUS_NUMBER_SIZE = 32 };
@@ -25,5 +26,11 @@ bool saltus_number_read(const char *text, double *value);
 /** Write the shortest of 15, 16 or 17 digits that reads back as the same double; "inf", "-inf" and
  * "nan" for what is none. Returns text. */
 const char *saltus_number_format(double value, char text[SALTUS_NUMBER_SIZE]);
+
+/** The word that stands behind a number: `one` behind 1, else `many`. */
+static inline const char *saltus_plural(int64_t n, const char *one, const char *many)
+{
+    return n == 1 ? one : many;
+}
 
 #endif

@@ -398,8 +398,8 @@ void saltus_plan_explain(const saltus_plan *plan, FILE *out)
         return;
     }
     const saltus_tables *t = &plan->model->network->tables;
-    fprintf(out, "model     %s: %d species, %d reactions\n", plan->model->name, t->n_species,
-            t->n_reactions);
+    fprintf(out, "model     %s: %d species, %d reaction%s\n", plan->model->name, t->n_species,
+            t->n_reactions, t->n_reactions == 1 ? "" : "s");
     fprintf(out, "method    %s: ", saltus_plan_method(plan));
     const saltus_steering steering = {&plan->tau, &plan->tolerance};
     saltus_plan_method_ops(plan)->explain(plan->model, &steering,

@@ -5,6 +5,7 @@
 #include "core/handle.h"
 #include "core/limits.h"
 #include "core/memory.h"
+#include "core/number.h"
 #include "ensemble/derive.h"
 #include "ensemble/plan.h"
 #include "ensemble/reduction.h"
@@ -350,10 +351,11 @@ static saltus_status allocate(saltus_memory *m, const saltus_plan *plan, saltus_
         const bool is_run = m->run || m->n_points == 1;
         status = saltus_error_set(
             err, SALTUS_E_INVALID,
-            "%lld trajectories%s at %lld times of %d column%s take %.0f bytes (%.3g GB) of "
-            "memory; %s %.3g GB",
-            (long long)m->n_runs, is_run ? "" : " at every point", (long long)m->view.n_times,
-            m->n_columns, m->n_columns == 1 ? "" : "s", bytes, bytes / 1e9,
+            "%lld %s%s at %lld %s of %d column%s take %.0f bytes (%.3g GB) of memory; %s %.3g GB",
+            (long long)m->n_runs, saltus_plural(m->n_runs, "trajectory", "trajectories"),
+            is_run ? "" : " at every point", (long long)m->view.n_times,
+            saltus_plural(m->view.n_times, "time", "times"), m->n_columns,
+            m->n_columns == 1 ? "" : "s", bytes, bytes / 1e9,
             is_limit ? "this process is limited to" : "this machine has", most / 1e9);
         saltus_error_hint(err, "`record` stats, final or histogram keeps less, fewer times or "
                                "columns take less, and a result file takes all");

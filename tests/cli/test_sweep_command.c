@@ -80,6 +80,22 @@ static void points_have_the_bits_of_single_runs(void **state)
     compare_with_runs("--record histogram --range 5:20", "stats", true);
 }
 
+static void one_of_a_kind_is_one(void **state)
+{
+    (void)state;
+    outcome o = saltus("sweep decay.yaml --vary k=list:1 --until 1 --explain -o one.h5");
+    assert_int_equal(o.code, 0);
+    assert_non_null(strstr(o.out, "1 point, 1 trajectory, "));
+    assert_non_null(strstr(o.err, "sweep     1 point, 1 trajectory at each\n"));
+    o = saltus("stats one.h5");
+    assert_done(&o);
+    assert_non_null(strstr(o.out, "1 point of 1 value, at each 1 trajectory, "));
+    o = saltus("sweep decay.yaml --vary k=list:1 --until 1 --shard 0/2 -o none.h5");
+    assert_refused(&o, 2, "shard 0 of 2: there is but 1 point");
+    o = saltus("run decay.yaml --until 1 --shard 0/2 -o none.h5");
+    assert_refused(&o, 2, "--shard 0/2: there is but 1 trajectory");
+}
+
 /* Constants decide about classes of a large network, also where those of the first point are 0. On
  * the CPU so many points go at once. */
 static void large_networks_have_the_bits_of_single_runs(void **state)
@@ -510,6 +526,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter_with_models, leave_directory)
     const struct CMUnitTest tests[] = {
         TEST(points_have_the_bits_of_single_runs),
+        TEST(one_of_a_kind_is_one),
         TEST(large_networks_have_the_bits_of_single_runs),
         TEST(first_counts_for_all_points),
         TEST(threads_do_not_matter),

@@ -233,11 +233,11 @@ static void print_head(const saltus_results *r, FILE *out)
 {
     (void)fprintf(out, "%s: ", *r->model ? r->model : "model");
     if (r->n_axes > 0) {
-        (void)fprintf(out, "%lld points of %d value%s, at each ", (long long)r->n_swept, r->n_axes,
-                      r->n_axes == 1 ? "" : "s");
+        (void)fprintf(out, "%lld point%s of %d value%s, at each ", (long long)r->n_swept,
+                      r->n_swept == 1 ? "" : "s", r->n_axes, r->n_axes == 1 ? "" : "s");
     }
-    (void)fprintf(out, "%lld trajector%s, %s on %s", (long long)r->runs, r->runs == 1 ? "y" : "ies",
-                  r->method, r->device);
+    (void)fprintf(out, "%lld %s, %s on %s", (long long)r->runs,
+                  saltus_plural(r->runs, "trajectory", "trajectories"), r->method, r->device);
     if (r->events > 0) {
         (void)fprintf(out, ", %.4g events", (double)r->events);
     }
@@ -247,8 +247,8 @@ static void print_head(const saltus_results *r, FILE *out)
     (void)fputc('\n', out);
     if (!r->complete) {
         const int64_t there = r->runs * saltus_results_n_swept(r);
-        (void)fprintf(out, "incomplete: %lld of %lld trajectories", (long long)there,
-                      (long long)r->requested);
+        (void)fprintf(out, "incomplete: %lld of %lld %s", (long long)there, (long long)r->requested,
+                      saltus_plural(r->requested, "trajectory", "trajectories"));
         if (r->stats_runs != r->runs) {
             (void)fprintf(out, "; statistics of the first %lld", (long long)r->stats_runs);
         }

@@ -6,6 +6,7 @@
 
 #include "core/clock.h"
 #include "core/memory.h"
+#include "core/number.h"
 
 #include <errno.h>
 #include <string.h>
@@ -249,12 +250,13 @@ saltus_status saltus_h5_fail(saltus_h5_file *f, int problem, saltus_error *err)
     saltus_reserve_release(&f->reserve);
     if (f->layout.sweep) {
         saltus_h5_rescue(f);
-        saltus_error_hint(err, "%lld points are in the file", (long long)f->rows);
+        saltus_error_hint(err, "%lld %s in the file", (long long)f->rows,
+                          saltus_plural(f->rows, "point is", "points are"));
     } else if (f->closing) {
         saltus_error_hint(err, "the file may lack its end; what it holds up to there is valid");
     } else {
-        saltus_error_hint(err, "everything delivered so far (%lld runs) is in the file",
-                          (long long)f->rows);
+        saltus_error_hint(err, "everything delivered so far (%lld run%s) is in the file",
+                          (long long)f->rows, f->rows == 1 ? "" : "s");
     }
     return SALTUS_E_IO;
 }

@@ -8,6 +8,7 @@
 #include "core/archive.h"
 #include "core/limits.h"
 #include "core/memory.h"
+#include "core/number.h"
 #include "ensemble/derive.h"
 #include "ensemble/histogram.h"
 #include "ensemble/plan.h"
@@ -53,8 +54,8 @@ static saltus_status check_memory(const saltus_plan *plan, const saltus_run_opti
     }
     const saltus_status status = saltus_error_set(
         err, SALTUS_E_INVALID,
-        "%lld sample times of %d column%s%s take about %.3g GiB of memory; %s %.3g GiB",
-        (long long)run->n_times, columns, columns == 1 ? "" : "s",
+        "%lld sample time%s of %d column%s%s take about %.3g GiB of memory; %s %.3g GiB",
+        (long long)run->n_times, run->n_times == 1 ? "" : "s", columns, columns == 1 ? "" : "s",
         has_histogram ? ", with histograms,"
         : has_profile ? ", with profiles,"
                       : "",
@@ -125,9 +126,11 @@ saltus_status saltus_sweep_shard(const saltus_sweep *sweep, int64_t shard, int64
     int64_t at[2];
     cut(n, shard, n_shards, at);
     if (at[0] == at[1]) {
-        return saltus_error_set(err, SALTUS_E_INVALID, "shard %lld of %lld: there are but %lld %s",
-                                (long long)shard, (long long)n_shards, (long long)n,
-                                by_runs ? "runs at each point" : "points");
+        return saltus_error_set(
+            err, SALTUS_E_INVALID, "shard %lld of %lld: %s but %lld %s%s", (long long)shard,
+            (long long)n_shards, saltus_plural(n, "there is", "there are"), (long long)n,
+            by_runs ? saltus_plural(n, "run", "runs") : saltus_plural(n, "point", "points"),
+            by_runs ? " at each point" : "");
     }
     results->shard = shard;
     results->n_shards = n_shards;
