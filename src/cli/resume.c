@@ -95,8 +95,32 @@ static void drop_checkpoint(const char *file)
     }
 }
 
+/* With --json there is an object in any case: nothing was simulated, by no device. */
+static int tell_complete(const saltus_cli_run_arguments *mine, double seconds)
+{
+    saltus_error err = {0};
+    drop_checkpoint(mine->output);
+    if (!mine->quiet) {
+        fprintf(stderr, "saltus: %s: is complete, there is nothing left to do\n", mine->output);
+    }
+    if (mine->json) {
+        printf("{\"events\": 0, \"trajectories\": 0, \"seconds\": 0, \"seconds_total\": %.6g, "
+               "\"device\": null, \"layout\": null, \"method\": null, \"complete\": true, "
+               "\"output\": ",
+               seconds);
+        saltus_cli_print_text(mine->output);
+        printf("}\n");
+    }
+    if (!saltus_cli_flush(&err)) {
+        saltus_cli_print_error(&err);
+        return EXIT_FAILED;
+    }
+    return EXIT_DONE;
+}
+
 int saltus_cli_resume(int argc, char **argv)
 {
+    const double start = saltus_cli_now();
     saltus_cli_run_arguments mine = {0};
     saltus_file_state state;
     saltus_archive *archive = NULL;
@@ -113,11 +137,7 @@ int saltus_cli_resume(int argc, char **argv)
         return EXIT_USAGE;
     }
     if (state.complete) {
-        drop_checkpoint(mine.output);
-        if (!mine.quiet) {
-            fprintf(stderr, "saltus: %s: is complete, there is nothing left to do\n", mine.output);
-        }
-        return EXIT_DONE;
+        return tell_complete(&mine, saltus_cli_now() - start);
     }
     if (state.n_done < 0) {
         return saltus_cli_usage("%s: an older version wrote it, which kept no state", mine.output);

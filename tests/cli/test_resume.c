@@ -541,6 +541,11 @@ static void what_cannot_go_on_says_so(void **state)
     assert_one_message(&o, "is complete, there is nothing left to do");
     o = saltus("resume out.h5 -q");
     assert_done(&o);
+    o = saltus("resume out.h5 -q --json");
+    assert_done(&o);
+    assert_is_json(o.out);
+    assert_non_null(strstr(o.out, "\"events\": 0, \"trajectories\": 0, \"seconds\": 0, "));
+    assert_non_null(strstr(o.out, "\"complete\": true, \"output\": \"out.h5\"}"));
     o = saltus("resume missing.h5");
     assert_refused(&o, 2, "missing.h5");
     o = saltus("resume decay.yaml");
