@@ -56,7 +56,9 @@ typedef struct {
     const char *method, *columns, *split, *profile, *layout, *rng;
     bool by_type, no_peer;
     int n_threads, block, n_streams, n_critical, n_exact;
-    double epsilon;
+    double epsilon, rtol, atol;
+    int64_t continuous;
+    const char *stiff;
     ...;
 } saltus_plan_options;
 saltus_plan_options saltus_plan_options_default(void);

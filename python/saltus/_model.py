@@ -61,18 +61,22 @@ def _take(text: Any) -> str:
         lib.free(text)
 
 
-def build(name: str = "model", *, species: Mapping[str, Any], reactions: Mapping[str, str],
+def build(name: str = "model", *, species: Mapping[str, Any], reactions: Mapping[str, Any],
           parameters: Optional[Mapping[str, Any]] = None, rules: Optional[Mapping[str, str]] = None,
           events: Optional[Mapping[str, Any]] = None, lattice: Optional[Mapping[str, Any]] = None,
+          compartments: Optional[Mapping[str, Any]] = None,
+          rate_rules: Optional[Mapping[str, Any]] = None, time: Optional[str] = None,
           law: str = "literal", stoichiometry: str = "refuse") -> "Model":
     """Build a model: the sections of Saltus YAML (docs/yaml-format.md) as dictionaries.
 
         saltus.build(species={"X": 0}, parameters={"k": 20, "g": 0.5},
                      reactions={"in": "0 -> X @ k", "out": "X -> 0 @ g"})
 
+    time  the model's unit of time
     law, stoichiometry  those of `read`
     """
-    sections = {"model": name, "species": species, "parameters": parameters, "rules": rules,
+    sections = {"model": name, "time": time, "compartments": compartments, "species": species,
+                "parameters": parameters, "rules": rules, "rate rules": rate_rules,
                 "reactions": reactions, "events": events, "lattice": lattice}
     given = {key: value for key, value in sections.items() if value is not None}
     return Model(json.dumps(given).encode(), "model.yaml", law=law, stoichiometry=stoichiometry)

@@ -34,6 +34,7 @@ SETTINGS = {"layout": "layout", "threads": "n_threads", "block": "block", "strea
             "rng": "rng", "epsilon": "epsilon", "nc": "n_critical", "exact_steps": "n_exact",
             "continuous": "continuous", "rtol": "rtol", "atol": "atol", "stiff": "stiff",
             "by_type": "by_type", "profile": "profile", "split": "split", "no_peer": "no_peer"}
+MOST_FRAMES = 1 << 24  # the command's
 Tell = Union[bool, Callable[[float], object], None]  # of progress
 _run_defaults = lib.saltus_run_options_default()
 _plan_defaults = lib.saltus_plan_options_default()
@@ -42,15 +43,22 @@ _file_defaults = lib.saltus_hdf5_options_default()
 
 
 @functools.lru_cache(maxsize=64)
-def make_times(until: float, points: int, every: float) -> np.ndarray:
-    """float64[point], bit for bit the times of the command's --points and --every."""
+def make_times(until: float, points: int, every: float, name: str = "every",
+               most: float = 1e9) -> np.ndarray:
+    """float64[point], bit for bit the times of the command's --points and --every, or --frames."""
+    if not 0.0 < until < math.inf:
+        raise InvalidError(f"until={until!r} must be a time above 0")
     if every > 0.0:
-        if until / every >= 1e9:
-            raise InvalidError(f"every={every!r} up to time {until!r} makes too many times")
+        if until / every >= most:
+            raise InvalidError(f"{name}={every!r} up to time {until!r} makes more than "
+                               f"{most:.0f} times")
         whole = math.floor(until / every * (1.0 + 1e-12))
         n = whole + 1 + (whole * every < until * (1.0 - 1e-12))
         times = np.arange(n) * every
     else:
+        if math.isinf(until * points):
+            raise InvalidError(f"until={until!r}: with {points} sample times it must be below "
+                               f"{sys.float_info.max / points:.3g}")
         times = until * np.arange(points) / max(points - 1, 1)
     times[-1] = until
     times.flags.writeable = False
@@ -113,8 +121,10 @@ class Call:
         self.derive = ",".join(self.derived) or None
         self.burn_in, self.bins, self.range = burn_in, bins, range
         self.without_statistics = False  # of what is kept in memory
-        self.frames = (make_times(float(self.times[-1]), 1, float(frames)) if frames
-                       else np.empty(0))
+        if frames is not None and not frames > 0.0:
+            raise InvalidError(f"frames={frames!r} must be above 0")
+        self.frames = (make_times(float(self.times[-1]), 1, float(frames), "frames", MOST_FRAMES)
+                       if frames else np.empty(0))
         self.err = new_record()
         self.run = run = ffi.new("saltus_run_options *", _run_defaults)
         run.seed, run.first_trajectory, run.n_trajectories = seed, first, runs
@@ -124,8 +134,20 @@ class Call:
             self._keep.append(ffi.from_buffer("double[]", self.frames))
             run.frame_times, run.n_frames = self._keep[-1], len(self.frames)
         self.warnings: list[str] = []
+        self._tell_idle()
         self._keep.append(ffi.new_handle(self.warnings))
         run.warn, run.warn_user = lib.on_warn, self._keep[-1]
+
+    def _tell_idle(self) -> None:
+        """Arguments that steer what is not there are told, as the command does."""
+        leaps = [name for name in ("epsilon", "nc", "exact_steps") if name in self.settings]
+        if leaps and self.method not in ("tau", "auto"):
+            self.warnings.append(f"{leaps[-1]} steers leaps, which are of method 'tau' alone")
+        if "continuous" in self.settings and self.method != "hybrid":
+            self.warnings.append("continuous is of method 'hybrid' alone")
+        if (self.bins or self.range is not None) and self.record != "histogram":
+            self.warnings.append(f"{'bins' if self.bins else 'range'} is of record 'histogram' "
+                                 "alone")
 
     @property
     def plan_key(self) -> tuple:

@@ -2,6 +2,7 @@
 import gzip
 import pickle
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -97,6 +98,64 @@ def test_names_that_are_not_there_get_near_ones(arrive):
         with pytest.raises(saltus.InvalidError):
             arrive.run(**wrong)
     arrive.run(until=1)  # as before
+
+
+def test_times_that_cannot_be_are_named(arrive):
+    for wrong, said in (({"until": -1}, "until=-1.0 must be a time above 0"),
+                        ({"until": float("inf")}, "until=inf must be a time above 0"),
+                        ({"until": 1e308}, "until=1e+308: with 101 sample times it must be below"),
+                        ({"until": 1, "every": 1e-10}, "every=1e-10 .* more than 1000000000 times"),
+                        ({"until": 1, "frames": 1e-9}, "frames=1e-09 .* more than 16777216 times"),
+                        ({"until": 1, "frames": -1}, "frames=-1 must be above 0")):
+        with pytest.raises(saltus.InvalidError, match=said.replace("+", r"\+")):
+            arrive.run(**wrong)
+
+
+def test_settings_of_integration_are_followed(arrive):
+    grow = saltus.build(species={"X": 0}, parameters={"V": 1}, rate_rules={"V": "0.5*V"},
+                        reactions={"in": {"equation": "0 -> X", "law": "3*V"}})
+    value = [grow.run(until=4, points=2, species="V", rtol=rtol, atol=rtol)["V"][0, -1]
+             for rtol in (1e-2, 1e-9)]
+    assert value[0] != value[1] and abs(value[1] / np.exp(2.0) - 1.0) < 1e-7
+    always = grow.run(until=4, points=2, species="V", stiff="always")["V"][0, -1]
+    assert abs(always / np.exp(2.0) - 1.0) < 1e-4
+    with pytest.raises(saltus.InvalidError, match="stiff 'perhaps'"):
+        grow.run(until=4, stiff="perhaps")
+    with pytest.raises(saltus.InvalidError, match="continuous from 5 molecules on"):
+        arrive.run(until=1, method="hybrid", continuous=5)
+    counts = [arrive.run(until=8, points=2, runs=20, set={"k": 400}, method="hybrid",
+                         continuous=n).counts for n in (50, 10**9)]
+    assert (counts[0] != counts[1]).any()
+
+
+def test_arguments_that_do_nothing_are_told(arrive):
+    for idle, said in (({"bins": 5}, "bins is of record 'histogram' alone"),
+                       ({"range": (0, 5), "record": "stats"}, "range is of record 'histogram' alone"),
+                       ({"continuous": 50}, "continuous is of method 'hybrid' alone"),
+                       ({"nc": 5, "method": "direct"}, "nc steers leaps, .* of method 'tau' alone")):
+        with pytest.warns(UserWarning, match=said):
+            arrive.run(until=1, **idle)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        arrive.run(until=1, bins=5, range=(0, 5), record="histogram")
+        arrive.run(until=1, continuous=50, method="hybrid")
+        arrive.run(until=1, nc=5, method="tau")
+
+
+def test_all_sections_are_built():
+    m = saltus.build("cell", time="min", compartments={"cell": {"size": 2}},
+                     species={"A": {"initial": 30, "compartment": "cell"}}, parameters={"y": 1},
+                     rate_rules={"y": "-0.1*y"}, rules={"z": "2*y"},
+                     reactions={"r": {"equation": "A -> 0", "law": "A/cell*y"}},
+                     events={"e": {"at": 5, "set": {"A": 7}}})
+    assert m.time_unit == "min" and "integrated" in m.info()
+    text = "\n".join(["time: min", "compartments: {cell: 2}",
+                      "species: {A: {initial: 30, compartment: cell}}", "parameters: {y: 1}",
+                      "rate rules: {y: -0.1*y}", "rules: {z: 2*y}",
+                      "reactions: {r: {equation: A -> 0, law: A/cell*y}}",
+                      "events: {e: {at: 5, set: {A: 7}}}"])
+    np.testing.assert_array_equal(m.run(until=9, runs=5)["A"],
+                                  saltus.read(text).run(until=9, runs=5)["A"])
 
 
 def test_hints_name_the_arguments_of_read():
