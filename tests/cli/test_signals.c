@@ -78,6 +78,24 @@ static void interrupted_runs_keep_what_is_finished(void **state)
     interrupt(SIGTERM);
 }
 
+/* Without a file the summary is all there is. */
+static void interrupted_runs_without_a_file_are_summed_up(void **state)
+{
+    (void)state;
+    const pid_t child = start_saltus("run busy.yaml --until 2 --runs 1e8 --progress");
+    wait_for_progress();
+    assert_int_equal(kill(child, SIGINT), 0);
+    const outcome o = finish_saltus(child);
+    long long n = 0, told = 0;
+    assert_int_equal(o.code, 130);
+    assert_int_equal(sscanf(o.err, "saltus: interrupted after %lld of 100000000", &n), 1);
+    const char *line = strstr(o.out, "\nincomplete: ");
+    assert_non_null(line);
+    assert_int_equal(sscanf(line, "\nincomplete: %lld of 100000000 trajectories\n", &told), 1);
+    assert_true(n > 0 && told == n);
+    assert_non_null(strstr(line, "\nat time 2:\n"));
+}
+
 /* Also in the middle of trajectories, of which none is finished: they would take hours. */
 static void interrupts_need_no_end_of_a_trajectory(void **state)
 {
@@ -261,6 +279,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter_with_models, leave_directory)
     const struct CMUnitTest tests[] = {
         TEST(interrupted_runs_keep_what_is_finished),
+        TEST(interrupted_runs_without_a_file_are_summed_up),
         TEST(interrupts_need_no_end_of_a_trajectory),
         TEST(long_trajectories_tell_their_time),
         TEST(signals_at_once_are_one),
