@@ -258,6 +258,11 @@ saltus_failure saltus_scalar_pass_special(saltus_scalar_engine *scalar)
     return saltus_trajectory_pass_special(&scalar->trajectory);
 }
 
+saltus_failure saltus_scalar_settle(saltus_scalar_engine *scalar)
+{
+    return saltus_trajectory_settle(&scalar->trajectory);
+}
+
 void saltus_scalar_record(saltus_scalar_engine *scalar, double time, saltus_job *job)
 {
     saltus_trajectory_record(&scalar->trajectory, time, job->counts, job->observables);

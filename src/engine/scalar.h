@@ -98,6 +98,7 @@ void saltus_scalar_note_beginning(void *scalar);
 bool saltus_scalar_take(saltus_scalar_engine *scalar, const saltus_task *task,
                         const saltus_job *job);
 saltus_failure saltus_scalar_pass_special(saltus_scalar_engine *scalar);
+saltus_failure saltus_scalar_settle(saltus_scalar_engine *scalar);
 void saltus_scalar_record(saltus_scalar_engine *scalar, double time, saltus_job *job);
 /** Copy the rows, rules excepted, to a lane, v[stride * row]. */
 void saltus_scalar_to_lane(const saltus_scalar_engine *scalar, double *v, int stride);

@@ -495,34 +495,43 @@ static void negative_laws_end_the_run(void **state)
 /* ---- lanes ---- */
 
 /* Times are the same for all, what the events find is not. */
-static const char for_lanes[] =
-    "parameters: {k: 1, p: 2}\n"
-    "species: {A: 50, B: 0, C: 10, F: 0}\n"
-    "rules: {total: A + B, on: \"piecewise(1, time < 2.5, 0.5)\"}\n"
-    "reactions:\n"
-    "  a: {equation: A -> B, law: k*A*on}\n"
-    "  b: B -> A @ 0.7\n"
-    "  c: 0 -> C @ 5\n"
-    "  d: C -> 0 @ 0.1*C*piecewise(1, time > 1, 3)\n"
-    "events:\n"
-    "  start: {at: 0, set: {A: A + 1}}\n"
-    "  half: {at: 0.75, set: {A: A/2, B: B + A/2}}\n"
-    "  later: {at: 0.5, delay: 0.1 + C/10, values_from: assignment, set: {C: C + B}}\n"
-    "  early: {at: 0.5, delay: C/20, set: {C: 2*C}}\n"
-    "  tie1: {at: 2, priority: p, set: {A: B, F: F + 1}, values_from: assignment}\n"
-    "  tie2: {at: 2, priority: 2, set: {B: A + F, p: B}, values_from: assignment}\n"
-    "  tie3: {at: 2, priority: 2, set: {C: C + F, A: A + 1}}\n"
-    "  strict: {when: time > 3, set: {k: 1 + total/100}}\n"
-    "  forgotten: {when: time >= 1 && time < 1.5, delay: C/15, persistent: false,\n"
-    "              set: {F: F + 1}}\n";
+#define FOR_LANES(c)                                                                    \
+    "parameters: {k: 1, p: 2}\n"                                                        \
+    "species: {A: 50, B: 0, C: 10, F: 0}\n"                                             \
+    "rules: {total: A + B, on: \"piecewise(1, time < 2.5, 0.5)\"}\n"                    \
+    "reactions:\n"                                                                      \
+    "  a: {equation: A -> B, law: k*A*on}\n"                                            \
+    "  b: B -> A @ 0.7\n"                                                               \
+    "  c: 0 -> C @ " c "\n"                                                             \
+    "  d: C -> 0 @ 0.1*C*piecewise(1, time > 1, 3)\n"                                   \
+    "events:\n"                                                                         \
+    "  start: {at: 0, set: {A: A + 1}}\n"                                               \
+    "  half: {at: 0.75, set: {A: A/2, B: B + A/2}}\n"                                   \
+    "  later: {at: 0.5, delay: 0.1 + C/10, values_from: assignment, set: {C: C + B}}\n" \
+    "  early: {at: 0.5, delay: C/20, set: {C: 2*C}}\n"                                  \
+    "  tie1: {at: 2, priority: p, set: {A: B, F: F + 1}, values_from: assignment}\n"    \
+    "  tie2: {at: 2, priority: 2, set: {B: A + F, p: B}, values_from: assignment}\n"    \
+    "  tie3: {at: 2, priority: 2, set: {C: C + F, A: A + 1}}\n"                         \
+    "  strict: {when: time > 3, set: {k: 1 + total/100}}\n"                             \
+    "  forgotten: {when: time >= 1 && time < 1.5, delay: C/15, persistent: false,\n"    \
+    "              set: {F: F + 1}}\n"
 
-static void lanes_and_single_trajectories_agree(void **state)
+/* Reactions set these off. */
+static const char of_the_state[] =
+    "  full: {when: total > 70, set: {A: 0}}\n"
+    "  low: {when: C < 4 || B > 30, delay: 0.05, priority: 1, set: {C: C + 9, k: k*1.1}}\n"
+    "  off: {when: A > B, persistent: false, delay: C/50, set: {F: F + 1}}\n"
+    "  drawn: {when: F == 3, set: {C: \"floor(uniform(1, 9))\", F: 0}}\n"
+    "  both: {when: B > 20 && time > 1.2, set: {B: B - 5}}\n";
+
+static void check_lanes(const char *text, const char *more)
 {
     static const char *const devices[] = {"cpu:generic", "cpu:avx2", "cpu:avx512"};
     const double times[] = {0.0, 0.5, 0.75, 1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0};
+    char whole[3000];
     uint64_t expected = 0;
     int n_compared = 0;
-    (void)state;
+    (void)snprintf(whole, sizeof whole, "%s%s", text, more);
     for (int i = 0; i < 6; ++i) {
         saltus_error err = {0};
         saltus_model *m = NULL;
@@ -531,7 +540,7 @@ static void lanes_and_single_trajectories_agree(void **state)
         run.n_trajectories = 400;
         run.times = times;
         run.n_times = 11;
-        if (saltus_model_parse_yaml(for_lanes, strlen(for_lanes), "test", &m, &err) != SALTUS_OK ||
+        if (saltus_model_parse_yaml(whole, strlen(whole), "test", &m, &err) != SALTUS_OK ||
             saltus_model_freeze(m, SALTUS_LAW_LITERAL, &err) != SALTUS_OK) {
             fail_msg("%s", err.message);
         }
@@ -548,6 +557,15 @@ static void lanes_and_single_trajectories_agree(void **state)
         saltus_model_destroy(m);
     }
     assert_true(n_compared >= 2);
+}
+
+static void lanes_and_single_trajectories_agree(void **state)
+{
+    static const char *const texts[] = {FOR_LANES("5"), FOR_LANES("5*(1 + 0.8*sin(3*time))")};
+    (void)state;
+    for (int i = 0; i < 4; ++i) {
+        check_lanes(texts[i / 2], i % 2 ? of_the_state : "");
+    }
 }
 
 static saltus_status run_text(const char *text, const char *layout, int64_t first, int64_t n,
@@ -585,16 +603,16 @@ static void lanes_and_single_trajectories_fail_alike(void **state)
     assert_string_equal(together.message, alone.message);
 }
 
-/* Events that watch the state need one trajectory at a time. */
-static void lanes_are_refused_where_events_watch_the_state(void **state)
+/* Times that follow from the state need one trajectory at a time. */
+static void lanes_are_refused_where_times_follow_from_the_state(void **state)
 {
     static const char text[] = "species: {A: 10}\n"
                                "reactions: {die: A -> 0 @ 1}\n"
-                               "events: {e: {when: A < 5, set: {A: 9}}}\n";
+                               "events: {e: {when: time > A/20, set: {A: 9}}}\n";
     saltus_error err = {0};
     (void)state;
     assert_int_equal(run_text(text, "lanes", 0, 1, &err), SALTUS_E_INVALID);
-    assert_non_null(strstr(err.message, "its events watch the state"));
+    assert_non_null(strstr(err.message, "times at which something happens follow from the state"));
 }
 
 int main(void)
@@ -621,7 +639,7 @@ int main(void)
         cmocka_unit_test(negative_laws_end_the_run),
         cmocka_unit_test(lanes_and_single_trajectories_agree),
         cmocka_unit_test(lanes_and_single_trajectories_fail_alike),
-        cmocka_unit_test(lanes_are_refused_where_events_watch_the_state),
+        cmocka_unit_test(lanes_are_refused_where_times_follow_from_the_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,8 +97,11 @@ static const char *against_lanes(saltus_method method, const saltus_tables *n,
     if (n->n_delayed > 0) {
         return "reactions take a while";
     }
-    if (n->watches_state) {
+    if (n->watches_state && method != SALTUS_METHOD_DIRECT) {
         return "its events watch the state";
+    }
+    if (n->watches_state && (n->watched_clocks > 0 || n->n_turning > 0)) {
+        return "times at which something happens follow from the state";
     }
     if (n->n_thinned > 0 && method != SALTUS_METHOD_DIRECT) {
         return "its rates drift with time";

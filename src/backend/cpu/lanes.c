@@ -24,6 +24,7 @@ typedef struct lane_group {
     saltus_job jobs[SALTUS_LANES];
     saltus_scalar_engine *scalars[SALTUS_LANES];
     uint64_t void_events[SALTUS_LANES]; /* event numbers whose wait was void */
+    saltus_mask *on;                    /* [trigger] its last value; NULL: none reads counts */
     saltus_thinned_lanes thinned;       /* of laws that drift with time; else empty */
     int steps_lost;                     /* by lanes that wait for windows */
     uint64_t busy, vacant;              /* bit l: lane l has a job; lane l waits for one */
@@ -70,6 +71,9 @@ static void trajectory_to_lane(lane_group *c, int l)
     c->lanes.t[l] = w->trajectory.t;
     c->lanes.stop[l] = next_stop(c, &w->trajectory);
     c->thinned.special[l] = w->trajectory.special;
+    for (int i = 0; c->on && i < w->trajectory.n->n_triggers; ++i) {
+        c->on[i][l] = -(int64_t)(w->trajectory.on[i] != 0);
+    }
 }
 
 static void lane_to_trajectory(lane_group *c, int l)
@@ -309,6 +313,30 @@ static saltus_mask undo_idle(lane_group *c, saltus_mask lanes)
     return lack;
 }
 
+/* Let happen what reactions have set off, or switched. */
+static saltus_status let_happen(lane_group *c, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_tables *n = c->task->tables;
+    c->lanes.v[n->row_time] = c->lanes.t;
+    saltus_lanes_run_rules(n, c->lanes.v);
+    uint64_t bits = saltus_bits(saltus_lanes_turned(n, c->lanes.v, c->on) & c->alive);
+    while (bits && status == SALTUS_OK) {
+        const int l = next_lane(&bits);
+        saltus_scalar_engine *w = c->scalars[l];
+        lane_to_trajectory(c, l);
+        w->trajectory.after = 0;
+        if (saltus_scalar_settle(w) != SALTUS_FINE) {
+            return saltus_scalar_report(w, c->task, err);
+        }
+        trajectory_to_lane(c, l);
+        c->thinned.waits[l] = -(int64_t)(n->n_thinned > 0); /* for the next window */
+        c->thinned.end[l] = -1.0;
+        status = saltus_scalar_fits_lane(w) ? SALTUS_OK : rerun_lane(c, l, err);
+    }
+    return status;
+}
+
 /* One event in every busy lane. */
 static saltus_status step_lanes(lane_group *c, int h, saltus_error *err)
 {
@@ -333,6 +361,9 @@ static saltus_status step_lanes(lane_group *c, int h, saltus_error *err)
     }
     if (n->n_unsafe > 0) {
         SALTUS_TRY(check_counts(c, n->unsafe, n->n_unsafe, 0.0, saltus_lanes_largest, err));
+    }
+    if (c->on) {
+        SALTUS_TRY(let_happen(c, err));
     }
 done:
     return status;
@@ -433,7 +464,9 @@ saltus_status SALTUS_SET_NAME(saltus_lanes_work)(const saltus_task *task,
     const bool may_idle = n->idles && n->n_unsafe > 0;
     const size_t n_numbers =
         (size_t)n->n_rows + 2 * ((size_t)n->n_intervals + (size_t)n->n_thinned);
-    const size_t size = (n_numbers + (may_idle ? (size_t)n->n_species : 0)) * sizeof(saltus_f64);
+    const size_t n_triggers = n->watches_state ? (size_t)n->n_triggers : 0;
+    const size_t n_vectors = n_numbers + (may_idle ? (size_t)n->n_species : 0);
+    const size_t size = (n_vectors + n_triggers) * sizeof(saltus_f64);
     lane_group *c = aligned_alloc(_Alignof(lane_group), sizeof(lane_group));
     SALTUS_NEED(c);
     memset(c, 0, sizeof *c);
@@ -443,6 +476,7 @@ saltus_status SALTUS_SET_NAME(saltus_lanes_work)(const saltus_task *task,
     SALTUS_NEED(c->lanes.v);
     memset(c->lanes.v, 0, size);
     c->lanes.counts = may_idle ? c->lanes.v + n_numbers : NULL;
+    c->on = n_triggers > 0 ? (saltus_mask *)(c->lanes.v + n_vectors) : NULL;
     prepare_windows(c);
     c->lanes.v[n->row_one] = saltus_splat(1.0);
     for (int i = 0; i < n->n_constants; ++i) {

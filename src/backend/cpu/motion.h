@@ -55,16 +55,11 @@ SALTUS_FN saltus_mask saltus_ode_roots_of(saltus_ode_context *c, saltus_f64 time
                                           const saltus_f64 *y, saltus_f64 *now)
 {
     const saltus_tables *n = c->n;
-    saltus_mask turned = SALTUS_AS_I64(time) & 0;
     put_rates(c, time, y);
     for (int i = 0; i < n->n_moving_rules; ++i) {
         saltus_lanes_run_rule(n, n->moving_rules[i], c->v);
     }
-    for (int i = 0; i < n->n_triggers; ++i) {
-        saltus_program_run(n->code, n->triggers[i].trigger, c->v);
-        const saltus_f64 value = c->v[n->triggers[i].trigger.result];
-        turned |= (SALTUS_NE(value, saltus_splat(0.0)) & SALTUS_EQ(value, value)) ^ c->on[i];
-    }
+    const saltus_mask turned = saltus_lanes_turned(n, c->v, c->on);
     for (int j = 0; j < n->n_roots; ++j) {
         saltus_program_run(n->code, n->roots[j], c->v);
         now[j] = c->v[n->roots[j].result];

@@ -214,6 +214,9 @@ static saltus_status step_windows(lane_group *c, int h, saltus_error *err)
     if (d->follows) {
         SALTUS_TRY(follow_windows(c, k.fired & c->alive, err));
     }
+    if (c->on) {
+        SALTUS_TRY(let_happen(c, err));
+    }
 done:
     return status;
 }

@@ -139,6 +139,19 @@ SALTUS_FN saltus_f64 saltus_lanes_sum(const saltus_tables *n, saltus_lanes *b, s
     return total + 0.0; /* -0 becomes 0 */
 }
 
+/** The lanes in which a trigger is not what it was, on[trigger], from the rows, rules included. */
+SALTUS_FN saltus_mask saltus_lanes_turned(const saltus_tables *n, saltus_f64 *v,
+                                          const saltus_mask *on)
+{
+    saltus_mask turned = SALTUS_AS_I64(v[n->row_time]) & 0;
+    for (int i = 0; i < n->n_triggers; ++i) {
+        saltus_program_run(n->code, n->triggers[i].trigger, v);
+        const saltus_f64 value = v[n->triggers[i].trigger.result];
+        turned |= (SALTUS_NE(value, saltus_splat(0.0)) & SALTUS_EQ(value, value)) ^ on[i];
+    }
+    return turned;
+}
+
 /* The interval of the choice of event h (0 or 1) of the block, whose total is known. */
 SALTUS_FN void saltus_lanes_place(saltus_lanes *b, int h, saltus_f64 total)
 {
