@@ -542,7 +542,7 @@ static void lanes_leave_what_is_no_matter_of_theirs(void **state)
 
 /* Two groups of reactions, of all kinds of laws; a reaction that does nothing where it lacks what
  * it takes, and one whose law is no number then; a hazard that ends; more molecules than lanes
- * hold, at first or from an event on; triggers that move. */
+ * hold, at first or from an event on; triggers that move; triggers that reactions turn. */
 static const char *const firing[] = {
     "parameters: {y: 1, k: 0.3}\nrate rules: {y: 0.1*(A + r) - y}\n"
     "species: {A: 9, B: 3, C: 0, D: 20, E: 1}\nrules: {r: C*0.5, s: A + D}\n"
@@ -569,6 +569,12 @@ static const char *const firing[] = {
     "  top: {when: z > 0.999, set: {n: n + 1}}\n"
     "  through: {when: \"half > 0.25 and half < 0.2501\", set: {n: n + 10}}\n"
     "  kept: {when: w > 0.7, set: {n: n - 1}}\n",
+    "species: {X: 5, N: 0}\nparameters: {y: 0, k: 1}\nrate rules: {y: X/10 - y}\n"
+    "rules: {both: X + 10*y}\nreactions:\n"
+    "  make: {equation: 0 -> X, law: 8*k + y}\n  lose: X -> 0 @ 0.3\n  n: 0 -> N @ y\n"
+    "events:\n  full: {when: X > 20, set: {X: 4, N: N + 1}}\n"
+    "  much: {when: both > 30, delay: X/40, persistent: false, set: {y: y/2, k: k*0.9}}\n"
+    "  few: {when: N < 3 or X == 7, set: {N: 3}}\n",
 };
 
 static void reactions_in_lanes_are_those_alone(void **state)

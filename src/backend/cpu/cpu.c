@@ -100,7 +100,7 @@ static const char *against_lanes(saltus_method method, const saltus_tables *n,
     if (n->watches_state && method != SALTUS_METHOD_DIRECT) {
         return "its events watch the state";
     }
-    if (n->watches_state && (n->watched_clocks > 0 || n->n_turning > 0)) {
+    if (saltus_cpu_follows_times(n)) {
         return "times at which something happens follow from the state";
     }
     if (n->n_thinned > 0 && method != SALTUS_METHOD_DIRECT) {

@@ -22,6 +22,12 @@ typedef struct saltus_cpu_variant {
 /** The variants that were built, the widest first; ended by NULL. */
 extern const saltus_cpu_variant *const saltus_cpu_variants[];
 
+/** Whether times at which something happens follow from counts, so that engines alone find them. */
+static inline bool saltus_cpu_follows_times(const saltus_tables *n)
+{
+    return n->watches_state && (n->watched_clocks > 0 || n->n_turning > 0);
+}
+
 /** Run jobs of a model with a lattice, one at a time; or have a slab of one, with the task's peers
  * (rdme.c). */
 saltus_status saltus_work_mpd(const saltus_task *task, const saltus_source *source,

@@ -5,12 +5,12 @@
 #define SALTUS_BACKEND_CPU_FIRING_H
 
 /* Whether reactions can fire in lanes: these recompute all propensities, and nothing may follow
- * from counts but propensities. */
+ * from counts but propensities and triggers. */
 static bool fires_in_lanes(const saltus_tables *n)
 {
     return n->n_reactions > 0 && n->n_reactions <= SALTUS_LANES_MAX_REACTIONS &&
            (double)n->largest_change < saltus_lanes_most_change && n->n_delayed == 0 &&
-           !n->watches_state;
+           !saltus_cpu_follows_times(n);
 }
 
 /* Number the propensities that move, and give each its place. */
@@ -86,6 +86,10 @@ static saltus_mask fire_lanes(lane_group *c, saltus_mask lanes, saltus_f64 end)
     odd |= ~(SALTUS_LT(saltus_splat(0.0), total) & SALTUS_LT(total, saltus_splat(SALTUS_INFINITY)));
     odd |= saltus_lanes_fire(n, b, lanes & ~odd, &missed);
     odd |= saltus_lanes_lack(n, b);
+    if (n->watches_state) {
+        saltus_lanes_run_rules(n, c->slopes.v);
+        odd |= saltus_lanes_turned(n, c->slopes.v, c->slopes.on);
+    }
     saltus_lanes_undo(n, b, odd & lanes);
     return lanes & ~odd;
 }

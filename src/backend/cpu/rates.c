@@ -183,7 +183,7 @@ static saltus_status begin_steps(lane_group *c, saltus_error *err)
         for (int i = 0; i < c->memory.n; ++i) {
             set_lane(&c->y[i], l, w->ode.y[i]);
         }
-        for (int i = 0; i < c->slopes.n->n_triggers && c->has_roots; ++i) {
+        for (int i = 0; i < c->slopes.n->n_triggers; ++i) {
             set_whole(&c->slopes.on[i], l, -(int64_t)w->trajectory.on[i]);
         }
         set_lane(&c->t, l, w->trajectory.t);
