@@ -337,6 +337,24 @@ static void functions_that_cannot_be_inlined_are_refused(void **state)
                   "formula uses the function 'f', which has no body", NULL);
 }
 
+/* Where a level has no rateOf, programs write a function of that name that says nothing. */
+static void functions_that_say_nothing_are_their_names(void **state)
+{
+    (void)state;
+    check_formula(WITH(FUNCTION("rateOf", ARG("x"), "<notanumber/>"), CALL("rateOf", B)), "0", 0.0);
+    check_refused(WITH(FUNCTION("rateOf", ARG("x"), "<notanumber/>"), CALL("rateOf", CI("y"))),
+                  SALTUS_E_UNSUPPORTED, "rateOf() of 'y', which an assignment rule determines",
+                  NULL);
+    check_formula(WITH(FUNCTION("rateOf", ARG("x"), CI("x")), CALL("rateOf", B)), "b", 3.0);
+    saltus_model *m = read_text(
+        L3(LIST("FunctionDefinitions", FUNCTION("normal", ARG("m") ARG("s"), "<notanumber/>"))
+               LIST("Parameters", PARAMETER("a", "false", "")) LIST(
+                   "InitialAssignments", "<initialAssignment symbol=\"a\">" MATH(CALL(
+                                             "normal", CN("2") CN("3"))) "</initialAssignment>")));
+    check_printed(m, variable(m, "a")->initial, "normal(2, 3)");
+    saltus_model_destroy(m);
+}
+
 /* ---- distributions ---- */
 
 #define DISTRIB                                                                                  \
@@ -562,6 +580,7 @@ int main(void)
         cmocka_unit_test(sizes_cancel),
         cmocka_unit_test(functions_are_inlined),
         cmocka_unit_test(functions_that_cannot_be_inlined_are_refused),
+        cmocka_unit_test(functions_that_say_nothing_are_their_names),
         cmocka_unit_test(symbols_of_distributions_are_functions),
         cmocka_unit_test(distributions_are_read_wherever_a_formula_is),
         cmocka_unit_test(distributions_that_cannot_be_are_refused),

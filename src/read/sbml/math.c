@@ -409,15 +409,39 @@ done:
     return status;
 }
 
+/* A function that says nothing but its name, its body being no number: what programs write for
+ * rateOf and distributions in levels that have none. */
+static bool is_bare_name(const sbml_converter *c, const char *name)
+{
+    const sbml_symbol *symbol = sbml_find(c->r, name);
+    const FunctionDefinition_t *f =
+        symbol && symbol->kind == NAME_FUNCTION
+            ? Model_getFunctionDefinition(c->r->sbml, (unsigned)symbol->index)
+            : NULL;
+    const ASTNode_t *body = f ? FunctionDefinition_getBody(f) : NULL;
+    double value = 0.0;
+    return body && number(c->r->model, body, &value) && isnan(value);
+}
+
 /* A call of a distribution, or of a function that the model defines. */
 static saltus_status convert_call(sbml_converter *c, const sbml_scope *in, const ASTNode_t *node,
                                   int depth, const saltus_expr **out)
 {
     const char *name = ASTNode_getName(node);
     const size_t n = strlen(SBML_DISTRIBUTION);
-    return name && strncmp(name, SBML_DISTRIBUTION, n) == 0
-               ? convert_variate(c, in, node, name + n, depth, out)
-               : sbml_convert_call(c, in, node, depth, out);
+    if (name && strncmp(name, SBML_DISTRIBUTION, n) == 0) {
+        return convert_variate(c, in, node, name + n, depth, out);
+    }
+    if (name && is_bare_name(c, name)) {
+        const int op = saltus_op_find(name);
+        if (strcmp(name, "rateOf") == 0) {
+            return sbml_convert_rate_of(c, in, node, depth, out);
+        }
+        if (op >= 0 && saltus_op_draws((saltus_op)op)) {
+            return convert_variate(c, in, node, name, depth, out);
+        }
+    }
+    return sbml_convert_call(c, in, node, depth, out);
 }
 
 /* Level 1 has no constants: where a name such as Pi is defined, libsbml takes it for one. */
