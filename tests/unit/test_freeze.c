@@ -533,6 +533,8 @@ static void differences_are_found_by_multiplying_out(void **state)
         {"A -> B", "k*(A - B)*(1 + C)/(1 + A)"},
         {"A -> B", "-k*(B/c - A)*(2 + C)/(-1*(-1)*(1 + A))"},
         {"A + E -> B + E", "k*E*A*(1 - B/(c*A))/(W + A)"},
+        {"A -> B", "(k*(A - B/c) + k2*A*(1 - B/(c*A))/(1 + A + B))*W"},
+        {"A -> B", "k*A - k*B/c + k2*A - k2*A*B/(c*A)"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof laws / sizeof *laws; ++i) {

@@ -174,6 +174,21 @@ static bool vanishes(splitter *s, const saltus_expr *e, int species)
     }
 }
 
+/* Whether a node divides by what vanishes with something that the reaction uses or makes. */
+static bool is_pole(const saltus_expr *node, void *user)
+{
+    splitter *s = user;
+    const saltus_reaction *r = s->r;
+    bool is = false;
+    for (int i = 0; node->op == SALTUS_OP_DIV && i < r->n_reactants; ++i) {
+        is = is || vanishes(s, node->args[1], r->reactants[i].variable);
+    }
+    for (int i = 0; node->op == SALTUS_OP_DIV && i < r->n_products; ++i) {
+        is = is || vanishes(s, node->args[1], r->products[i].variable);
+    }
+    return is;
+}
+
 /* A way back takes what the reaction makes and needs nothing of what it consumes: S (60 - P) for S
  * -> P is no difference of two rates but a rate that saturates. */
 static bool is_way_back(splitter *s, const saltus_expr *e)
@@ -301,11 +316,16 @@ saltus_status saltus_split_law(saltus_freezer *f, const saltus_reaction *r, cons
     if (*backward) {
         goto done;
     }
+    bool has_poles = false; /* that may be gone once the law is multiplied out */
     if (is_split) {
+        SALTUS_TRY(saltus_any_through_rules(f, law, is_pole, &s, &has_poles, err));
+    }
+    if (r->reversible && may_be_negative && (!is_split || has_poles)) {
+        SALTUS_TRY(saltus_expand_law(f, r, law, forward, backward, err));
+    }
+    if (is_split && !*backward) {
         *forward = p.plus;
         *backward = p.minus;
-    } else if (r->reversible && may_be_negative) {
-        SALTUS_TRY(saltus_expand_law(f, r, law, forward, backward, err));
     }
     if (!*backward && goes_back && may_be_negative) {
         SALTUS_TRY(divide_by_sign(&s, law, forward, backward, err));
