@@ -940,6 +940,19 @@ static void mistakes_are_refused_with_their_line(void **state)
     assert_int_equal(n_wrong, 0);
 }
 
+/* The constant of such a law is none, so another cannot stand in its place. */
+static void laws_that_move_are_given_no_constant(void **state)
+{
+    (void)state;
+    check_not_frozen("species: {A: 10, B: 0}\nparameters: {p: 1}\nrate rules: {p: -p}\n"
+                     "reactions: {r: A -> B @ p}\n"
+                     "lattice: {size: [2, 2, 2], spacing: 1 um, step: 1 ms, "
+                     "diffusion: {A: 0, B: 0}, reactions: {r: 2 1/s}}\n",
+                     SALTUS_E_MODEL,
+                     "model.yaml:4: reaction 'r': its rate law is no constant number times numbers "
+                     "of molecules, so the lattice can give it no constant, only types of sites");
+}
+
 static void what_is_set_may_not_fit(void **state)
 {
     (void)state;
@@ -1158,6 +1171,7 @@ int main(void)
         cmocka_unit_test(particles_are_placed),
         cmocka_unit_test(faces_are_read),
         cmocka_unit_test(mistakes_are_refused_with_their_line),
+        cmocka_unit_test(laws_that_move_are_given_no_constant),
         cmocka_unit_test(what_is_set_may_not_fit),
         cmocka_unit_test(laws_of_time_are_at_the_middle_of_steps),
         cmocka_unit_test(rate_rules_are_the_same_in_all_sites),

@@ -171,6 +171,13 @@ static saltus_status fill_rate(saltus_freezer *f, const saltus_lattice *l, size_
                     "lattice can give it no constant",
                     saltus_place(f->model, r->line, place), r->id);
     }
+    if (is_given && !step->is_product) {
+        SALTUS_FAIL(
+            SALTUS_E_MODEL,
+            "%sreaction '%s': its rate law is no constant number times numbers of molecules, "
+            "so the lattice can give it no constant, only types of sites",
+            saltus_place(f->model, r->line, place), r->id);
+    }
     if (uses_own) {
         look_at_size(f, step);
     }
