@@ -20,19 +20,35 @@ static bool is_product(const saltus_tables *t, int r)
     return t->law_program[r] < 0;
 }
 
-static bool is_from_nothing(const saltus_tables *t, int r)
+static bool is_constant(const saltus_tables *t, int r)
 {
     return is_product(t, r) && t->factor_row[r] == t->factor_row[r + 1];
 }
 
-/* The number in segment[] of a reaction, or -1: it never fires in a site. */
+static bool takes(const saltus_tables *t, int r)
+{
+    bool any = false;
+    for (int c = t->change_row[r]; c < t->change_row[r + 1]; ++c) {
+        any |= t->change_amount[c] < 0;
+    }
+    return any;
+}
+
+/* Sources make particles and take none. */
+static bool is_from_nothing(const saltus_tables *t, int r)
+{
+    return is_constant(t, r) && !takes(t, r);
+}
+
+/* The number in segment[] of a reaction, or -1: it never fires in a site. A constant that takes
+ * particles is among the laws that are not products, which are computed in empty sites too. */
 static int segment_of(const saltus_mpd_tables *s, int type, int r)
 {
     const saltus_tables *t = s->of;
     if (s->lattice->rate[(int64_t)type * t->n_reactions + r] == 0.0 || is_from_nothing(t, r)) {
         return -1;
     }
-    return is_product(t, r) ? 1 + t->factor_species[t->factor_row[r]] : 0;
+    return is_product(t, r) && !is_constant(t, r) ? 1 + t->factor_species[t->factor_row[r]] : 0;
 }
 
 /* List the reactions of each type, by segment. */

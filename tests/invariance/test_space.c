@@ -106,6 +106,13 @@ static const space_case cases[] = {
      "sites]}}}\n"
      "  diffusion: {A: 2 m2/s, B: 1 m2/s, C: 3 m2/s}\n  reactions: {make: gene}\n",
      0.05, 2000},
+    {"constants that take what is there",
+     "species: {A: 9000, B: 9000, C: 40}\nreactions:\n  turn: {equation: A -> B, law: 5}\n"
+     "  back: {equation: B + C -> 2 A + C, law: 2}\n  come: 0 -> C @ 0.2\n  gone: C -> 0 @ 1\n"
+     "lattice:\n  size: [5, 4, 3]\n  spacing: 1 m\n  step: 0.05 s\n  faces: periodic\n"
+     "  sites: {rest: , half: {box: {from: [0, 0, 0], to: [3 sites, 2 sites, 2 sites]}}}\n"
+     "  diffusion: {A: 2 m2/s, B: 1 m2/s, C: 3 m2/s}\n  reactions: {turn: half}\n",
+     0.05, 60},
 };
 enum { GROWS = 3, LARGE = 7, PLACED = 11 };
 

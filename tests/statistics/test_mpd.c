@@ -233,6 +233,12 @@ static void many_species_keep_their_order(void **state)
     saltus_model_destroy(m);
 }
 
+static void constant_laws_take(void **state)
+{
+    (void)state;
+    rdme_constant_laws_take("mpd");
+}
+
 /* ---- bits ---- */
 
 static void threads_and_samples_change_nothing(void **state)
@@ -440,6 +446,7 @@ int main(void)
         cmocka_unit_test(one_site_is_well_mixed),
         cmocka_unit_test(one_reaction_in_a_step),
         cmocka_unit_test(equilibria_and_sums),
+        cmocka_unit_test(constant_laws_take),
         cmocka_unit_test(threads_and_samples_change_nothing),
         cmocka_unit_test(constant_faces_hold_a_concentration),
         cmocka_unit_test(many_more_particles_find_room),

@@ -387,6 +387,12 @@ static void frames_begin_alike_and_are_complete(void **state)
     saltus_model_destroy(m);
 }
 
+static void constant_laws_take(void **state)
+{
+    (void)state;
+    rdme_constant_laws_take("nsm");
+}
+
 /* ---- bits ---- */
 
 static void threads_and_samples_change_nothing(void **state)
@@ -447,6 +453,7 @@ int main(void)
         cmocka_unit_test(both_methods_begin_alike),
         cmocka_unit_test(short_steps_come_to_the_same),
         cmocka_unit_test(frames_begin_alike_and_are_complete),
+        cmocka_unit_test(constant_laws_take),
         cmocka_unit_test(threads_and_samples_change_nothing),
         cmocka_unit_test(what_cannot_be_is_refused),
     };

@@ -99,6 +99,44 @@ void rdme_equilibria_and_sums(const char *method)
     saltus_model_destroy(m);
 }
 
+/* A run of a model that cannot be run to its end. */
+static void check_refused(const char *method, const char *text, const char *why)
+{
+    static const double times[] = {10.0};
+    saltus_error err = {0};
+    moments sums = {0};
+    saltus_model *m = parse_frozen(text);
+    const saltus_status status = rdme_try("cpu", m, method, 1, times, 1, 4, &sums, &err);
+    if (status != SALTUS_E_NUMERIC || !strstr(err.message, why)) {
+        fail_msg("%s by %s: %d, %s", text, method, (int)status, err.message);
+    }
+    moments_free(&sums);
+    saltus_model_destroy(m);
+}
+
+void rdme_constant_laws_take(const char *method)
+{
+    static const char text[] =
+        "species: {A: %d, B: 0, C: 7}\nreactions:\n  turn: {equation: A -> B, law: 5}\n"
+        "  pair: 2 C -> C @ 1\nlattice:\n  size: [3, 2, 1]\n  spacing: 1 m\n  step: 0.1 s\n"
+        "  sites: {rest: , half: {box: {from: [0, 0, 0], to: [2 sites, 2 sites, 1 sites]}}}\n"
+        "  diffusion: {A: 1 m2/s, B: 0, C: 1 m2/s}\n  reactions: {turn: half}\n";
+    static const double times[] = {2.0};
+    const int64_t n = scaled(1000);
+    char model[600];
+    (void)snprintf(model, sizeof model, text, 6000);
+    saltus_model *m = parse_frozen(model);
+    moments x = rdme_run(m, method, 2, times, 1, n);
+    const double mean = 5.0 * 4.0 * 2.0; /* in 4 sites, for 2 s */
+    check_mean(x.sum[1], (double)n, mean, mean, "B");
+    assert_true(x.sum[0] + x.sum[1] == 6000.0 * (double)n);
+    moments_free(&x);
+    saltus_model_destroy(m);
+    (void)snprintf(model, sizeof model, text, 10);
+    check_refused(method, model,
+                  strcmp(method, "mpd") == 0 ? "takes what is not there" : "would hold -1 of 'A'");
+}
+
 void rdme_threads_and_samples_change_nothing(const char *method)
 {
     enum { RUNS = 30 };

@@ -22,6 +22,9 @@ void rdme_one_site_is_well_mixed(const char *method, const char *more_reactions,
  * C: sums are kept, to the last particle. From nothing: Poisson numbers, in the types that are
  * said. */
 void rdme_equilibria_and_sums(const char *method);
+/** A law that is a constant takes what its equation takes: Poisson numbers, and an error where
+ * there is nothing to take. */
+void rdme_constant_laws_take(const char *method);
 /** Equal bits for any number of threads, instruction set and sample times. */
 void rdme_threads_and_samples_change_nothing(const char *method);
 
