@@ -73,7 +73,7 @@ static saltus_status report(const course *c, saltus_mpd_failure failure, int64_t
     return saltus_error_set(
         err, SALTUS_E_NUMERIC,
         "trajectory %lld, time %g, site (%lld, %lld, %lld): reaction '%s' has a propensity that is "
-        "negative or no number, or takes what is not there",
+        "negative, infinite or no number, or takes what is not there",
         (long long)c->job->trajectory, (double)(step - 1) * c->tables->m.step,
         (long long)(site % size[0]), (long long)(site / size[0] % size[1]),
         (long long)(site / size[0] / size[1]),

@@ -239,6 +239,12 @@ static void constant_laws_take(void **state)
     rdme_constant_laws_take("mpd");
 }
 
+static void infinite_propensities_are_refused(void **state)
+{
+    (void)state;
+    rdme_infinite_propensities_are_refused("mpd");
+}
+
 /* ---- bits ---- */
 
 static void threads_and_samples_change_nothing(void **state)
@@ -447,6 +453,7 @@ int main(void)
         cmocka_unit_test(one_reaction_in_a_step),
         cmocka_unit_test(equilibria_and_sums),
         cmocka_unit_test(constant_laws_take),
+        cmocka_unit_test(infinite_propensities_are_refused),
         cmocka_unit_test(threads_and_samples_change_nothing),
         cmocka_unit_test(constant_faces_hold_a_concentration),
         cmocka_unit_test(many_more_particles_find_room),

@@ -393,6 +393,12 @@ static void constant_laws_take(void **state)
     rdme_constant_laws_take("nsm");
 }
 
+static void infinite_propensities_are_refused(void **state)
+{
+    (void)state;
+    rdme_infinite_propensities_are_refused("nsm");
+}
+
 /* ---- bits ---- */
 
 static void threads_and_samples_change_nothing(void **state)
@@ -454,6 +460,7 @@ int main(void)
         cmocka_unit_test(short_steps_come_to_the_same),
         cmocka_unit_test(frames_begin_alike_and_are_complete),
         cmocka_unit_test(constant_laws_take),
+        cmocka_unit_test(infinite_propensities_are_refused),
         cmocka_unit_test(threads_and_samples_change_nothing),
         cmocka_unit_test(what_cannot_be_is_refused),
     };

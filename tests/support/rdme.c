@@ -137,6 +137,26 @@ void rdme_constant_laws_take(const char *method)
                   strcmp(method, "mpd") == 0 ? "takes what is not there" : "would hold -1 of 'A'");
 }
 
+void rdme_infinite_propensities_are_refused(const char *method)
+{
+    static const char *const cases[][2] = {
+        {"{equation: A -> B, law: A/(A - 3)^2}", "3"},                     /* alone */
+        {"{equation: 0 -> B, law: 1/A}", "0"},                             /* in an empty site */
+        {"{equation: 2 A -> A + B, constant: 1.5e308}", "3"},              /* 3 pairs */
+        {"{equation: 2 A -> A + B, constant: 1.5e308}", "9"},              /* many particles */
+        {"{equation: A -> B, constant: 1e308}\n  t: A -> 0 @ 1e308", "1"}, /* in sum */
+        {"{equation: A -> B, law: 1e308}\n  t: A -> 0 @ 1e308", "1"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        char text[500];
+        (void)snprintf(text, sizeof text,
+                       "species: {A: %s, B: 0}\nreactions:\n  r: %s\nlattice: {size: [1, 1, 1], "
+                       "spacing: 1 m, step: 1 s, diffusion: {A: 0.1 m2/s, B: 0}}\n",
+                       cases[i][1], cases[i][0]);
+        check_refused(method, text, "propensity");
+    }
+}
+
 void rdme_threads_and_samples_change_nothing(const char *method)
 {
     enum { RUNS = 30 };

@@ -25,6 +25,8 @@ void rdme_equilibria_and_sums(const char *method);
 /** A law that is a constant takes what its equation takes: Poisson numbers, and an error where
  * there is nothing to take. */
 void rdme_constant_laws_take(const char *method);
+/** Propensities that are infinite, alone or in sum, in sites of few particles and of many. */
+void rdme_infinite_propensities_are_refused(const char *method);
 /** Equal bits for any number of threads, instruction set and sample times. */
 void rdme_threads_and_samples_change_nothing(const char *method);
 

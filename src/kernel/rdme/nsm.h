@@ -33,7 +33,8 @@ typedef struct saltus_nsm_draws {
 } saltus_nsm_draws;
 
 /** Why a trajectory cannot go on. COUNT: a site would hold fewer than 0 particles of a species, or
- * more than SALTUS_NSM_MOST. PROPENSITY: that of a reaction is negative or not a number. */
+ * more than SALTUS_NSM_MOST. PROPENSITY: that of a reaction is negative, infinite or not a number.
+ */
 enum { SALTUS_NSM_NO_FAILURE, SALTUS_NSM_COUNT, SALTUS_NSM_PROPENSITY };
 
 typedef struct saltus_nsm_failure {
@@ -149,7 +150,8 @@ SALTUS_LARGE_FN double saltus_nsm_sum_propensities(saltus_nsm *s, const saltus_n
     int bad = -1;
     const double total = saltus_mpd_total(&l->m, l->of, here->kind / 2, l->v, l->a, &bad);
     if (SALTUS_RARE(bad >= 0)) {
-        saltus_nsm_fail(s, SALTUS_NSM_PROPENSITY, bad, here->site, 0, l->a[bad]);
+        saltus_nsm_fail(s, SALTUS_NSM_PROPENSITY, bad, here->site, 0,
+                        total < SALTUS_INFINITY ? l->a[bad] : total);
     }
     return total;
 }

@@ -127,7 +127,8 @@ SALTUS_FN void saltus_mpd_rules(const saltus_tables *n, double *v)
 }
 
 /** The sum of the propensities in a site of a type, in the order of `active`; a[reaction] is set to
- * each. *bad becomes a reaction whose propensity is negative or not a number. */
+ * each. *bad becomes the first reaction whose propensity is negative or not a number, or with which
+ * the sum is not finite. */
 SALTUS_FN double saltus_mpd_total(const saltus_mpd *m, const saltus_tables *n, int type, double *v,
                                   double *a, int *bad)
 {
@@ -137,15 +138,15 @@ SALTUS_FN double saltus_mpd_total(const saltus_mpd *m, const saltus_tables *n, i
     for (int i = segment[0]; i < segment[1]; ++i) {
         const int r = SALTUS_MPD_OF(m, active)[i];
         a[r] = saltus_mpd_propensity(m, n, type, r, v);
-        *bad = a[r] >= 0.0 ? *bad : r;
         total += a[r];
+        *bad = *bad >= 0 || (a[r] >= 0.0 && total < SALTUS_INFINITY) ? *bad : r;
     }
     for (int x = 0; x < SALTUS_MPD_N_SPECIES(m); ++x) { /* x is their first reactant */
         for (int i = segment[x + 1]; i < segment[x + 2]; ++i) {
             const int r = SALTUS_MPD_OF(m, active)[i];
             a[r] = v[x] > 0.0 ? saltus_mpd_product(m, n, type, r, v) : 0.0;
-            *bad = a[r] >= 0.0 ? *bad : r;
             total += a[r];
+            *bad = *bad >= 0 || (a[r] >= 0.0 && total < SALTUS_INFINITY) ? *bad : r;
         }
     }
     return total;
@@ -225,8 +226,8 @@ SALTUS_FN void saltus_mpd_note(const saltus_mpd *m, int64_t step, uint32_t site,
  *
  * @param word  the word of the first wait
  * @return the number of reactions that fired; s->a is of no use afterwards. A propensity that is
- * negative or not a number, and a reaction that takes a particle that is not there, are noted as
- * failures.
+ * negative, infinite or not a number, and a reaction that takes a particle that is not there, are
+ * noted as failures.
  */
 SALTUS_FN int32_t saltus_mpd_react(const saltus_mpd *m, const saltus_tables *n, int64_t step,
                                    uint32_t site, uint32_t word, saltus_mpd_scratch *s)
@@ -412,7 +413,7 @@ SALTUS_FN int32_t saltus_mpd_few_react(const saltus_mpd *m, const saltus_tables 
         int r, is_bad = 0;
         const double total =
             saltus_mpd_few_sum(m, n, type, species, chooses ? goal : SALTUS_INFINITY, &r, &is_bad);
-        if (is_bad) {
+        if (is_bad || !(total < SALTUS_INFINITY)) {
             return -1;
         }
         if (chooses) {
