@@ -25,6 +25,12 @@ static CompModelPlugin_t *composition(Model_t *m)
     return (CompModelPlugin_t *)SBase_getPlugin((SBase_t *)m, "comp");
 }
 
+static unsigned n_submodels(Model_t *m)
+{
+    CompModelPlugin_t *own = composition(m);
+    return own ? CompModelPlugin_getNumSubmodels(own) : 0;
+}
+
 static const char *or_none(const char *id)
 {
     return id ? id : "";
@@ -84,7 +90,7 @@ static saltus_status count_parts(sbml_reader *r, Model_t *m, int depth, double *
               Model_getNumParameters(m) + Model_getNumReactions(m) + Model_getNumRules(m) +
               Model_getNumInitialAssignments(m) + Model_getNumEvents(m) +
               Model_getNumFunctionDefinitions(m);
-    for (unsigned i = 0; i < CompModelPlugin_getNumSubmodels(composition(m)); ++i) {
+    for (unsigned i = 0; i < n_submodels(m); ++i) {
         Submodel_t *s = CompModelPlugin_getSubmodel(composition(m), i);
         const char *id = or_none(SBase_getIdAttribute((SBase_t *)s)), *name = model_of(r, s);
         Model_t *of = find_definition(r, name);
@@ -139,8 +145,7 @@ saltus_status sbml_flatten(sbml_reader *r)
 {
     saltus_status status = SALTUS_OK;
     saltus_error *err = r->err;
-    if (!definitions(r) || !composition(r->sbml) ||
-        CompModelPlugin_getNumSubmodels(composition(r->sbml)) == 0) {
+    if (!definitions(r) || n_submodels(r->sbml) == 0) {
         return SALTUS_OK;
     }
     SALTUS_TRY(check_submodels(r));
