@@ -3,6 +3,39 @@
 
 #include "model/network/network.h"
 
+/* Whether reaction r makes particles of nothing, whatever there is. */
+static bool is_source(const saltus_tables *t, int r)
+{
+    bool is = t->law_program[r] < 0 && t->factor_row[r] == t->factor_row[r + 1];
+    for (int c = t->change_row[r]; c < t->change_row[r + 1]; ++c) {
+        is = is && t->change_amount[c] >= 0;
+    }
+    return is;
+}
+
+/* A step that makes more particles than a lattice may hold takes minutes before anybody is told. */
+static saltus_status check(const saltus_model *model, const saltus_plan_options *o,
+                           saltus_error *err)
+{
+    const double most = 0x1p30;
+    saltus_status status = SALTUS_OK;
+    const saltus_network *net = model->network;
+    const saltus_tables *t = &net->tables;
+    SALTUS_TRY(saltus_method_check_lattice(model, o, err));
+    for (int i = 0; i < net->lattice->n_types * t->n_reactions; ++i) {
+        const int r = i % t->n_reactions;
+        const double mean = net->lattice->rate[i] * net->lattice->step *
+                            (double)net->lattice->sites_of[i / t->n_reactions];
+        if (is_source(t, r) && mean > most) {
+            SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
+                        "reaction '%s' happens %.3g times in a step of %g s, and 2^30 are the most",
+                        saltus_network_reaction(net, r), mean, net->lattice->step);
+        }
+    }
+done:
+    return status;
+}
+
 static double count_steps(const saltus_lattice *lattice, double t_end)
 {
     return t_end / lattice->step;
@@ -30,7 +63,7 @@ const saltus_method_ops saltus_method_mpd = {
     .in_space = true,
     .shares_trajectory = true,
     .steps = "steps",
-    .check = saltus_method_check_lattice,
+    .check = check,
     .count_steps = count_steps,
     .core_ns = core_ns,
     .explain = explain,

@@ -245,6 +245,26 @@ static void infinite_propensities_are_refused(void **state)
     rdme_infinite_propensities_are_refused("mpd");
 }
 
+/* A step of so many would take minutes. */
+static void endless_steps_are_refused(void **state)
+{
+    saltus_error err = {0};
+    saltus_plan *plan = NULL;
+    saltus_backend *backend = NULL;
+    saltus_plan_options options = saltus_plan_options_default();
+    (void)state;
+    options.method = "mpd";
+    saltus_model *m =
+        parse_frozen("species: {B: 0}\nreactions: {in: 0 -> B @ 1e12}\n"
+                     "lattice: {size: [4, 1, 1], spacing: 1 m, step: 0.01 s, diffusion: {B: 0}}\n");
+    assert_int_equal(saltus_backend_open("cpu", &backend, &err), SALTUS_OK);
+    assert_int_equal(saltus_plan_create(m, backend, &options, &plan, &err), SALTUS_E_UNSUPPORTED);
+    assert_non_null(strstr(err.message, "reaction 'in' happens 4e+10 times in a step of 0.01 s"));
+    assert_null(plan);
+    saltus_backend_close(backend);
+    saltus_model_destroy(m);
+}
+
 /* ---- bits ---- */
 
 static void threads_and_samples_change_nothing(void **state)
@@ -454,6 +474,7 @@ int main(void)
         cmocka_unit_test(equilibria_and_sums),
         cmocka_unit_test(constant_laws_take),
         cmocka_unit_test(infinite_propensities_are_refused),
+        cmocka_unit_test(endless_steps_are_refused),
         cmocka_unit_test(threads_and_samples_change_nothing),
         cmocka_unit_test(constant_faces_hold_a_concentration),
         cmocka_unit_test(many_more_particles_find_room),
