@@ -25,27 +25,13 @@ static bool is_constant(const saltus_tables *t, int r)
     return is_product(t, r) && t->factor_row[r] == t->factor_row[r + 1];
 }
 
-static bool takes(const saltus_tables *t, int r)
-{
-    bool any = false;
-    for (int c = t->change_row[r]; c < t->change_row[r + 1]; ++c) {
-        any |= t->change_amount[c] < 0;
-    }
-    return any;
-}
-
-/* Sources make particles and take none. */
-static bool is_from_nothing(const saltus_tables *t, int r)
-{
-    return is_constant(t, r) && !takes(t, r);
-}
-
 /* The number in segment[] of a reaction, or -1: it never fires in a site. A constant that takes
  * particles is among the laws that are not products, which are computed in empty sites too. */
 static int segment_of(const saltus_mpd_tables *s, int type, int r)
 {
     const saltus_tables *t = s->of;
-    if (s->lattice->rate[(int64_t)type * t->n_reactions + r] == 0.0 || is_from_nothing(t, r)) {
+    if (s->lattice->rate[(int64_t)type * t->n_reactions + r] == 0.0 ||
+        saltus_network_is_source(t, r)) {
         return -1;
     }
     return is_product(t, r) && !is_constant(t, r) ? 1 + t->factor_species[t->factor_row[r]] : 0;
@@ -270,7 +256,7 @@ static saltus_status find_sources(saltus_mpd_tables *s, saltus_error *err)
     for (int type = 0; type < l->n_types; ++type) {
         for (int r = 0; r < t->n_reactions; ++r) {
             const double rate = l->rate[(int64_t)type * t->n_reactions + r];
-            if (is_from_nothing(t, r)) {
+            if (saltus_network_is_source(t, r)) {
                 SALTUS_TRY(add_source(s, -1, type, rate * l->step, r, -1, err));
             }
         }

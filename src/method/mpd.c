@@ -3,16 +3,6 @@
 
 #include "model/network/network.h"
 
-/* Whether reaction r makes particles of nothing, whatever there is. */
-static bool is_source(const saltus_tables *t, int r)
-{
-    bool is = t->law_program[r] < 0 && t->factor_row[r] == t->factor_row[r + 1];
-    for (int c = t->change_row[r]; c < t->change_row[r + 1]; ++c) {
-        is = is && t->change_amount[c] >= 0;
-    }
-    return is;
-}
-
 /* A step that makes more particles than a lattice may hold takes minutes before anybody is told. */
 static saltus_status check(const saltus_model *model, const saltus_plan_options *o,
                            saltus_error *err)
@@ -26,7 +16,7 @@ static saltus_status check(const saltus_model *model, const saltus_plan_options 
         const int r = i % t->n_reactions;
         const double mean = net->lattice->rate[i] * net->lattice->step *
                             (double)net->lattice->sites_of[i / t->n_reactions];
-        if (is_source(t, r) && mean > most) {
+        if (saltus_network_is_source(t, r) && mean > most) {
             SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
                         "reaction '%s' happens %.3g times in a step of %g s, and 2^30 are the most",
                         saltus_network_reaction(net, r), mean, net->lattice->step);

@@ -73,6 +73,17 @@ void saltus_program_reads(const saltus_tables *tables, saltus_program program,
 
 void saltus_network_destroy(saltus_network *network);
 
+/** Whether reaction r makes particles of nothing, whatever there is: its law is a constant number,
+ * and it takes none. */
+static inline bool saltus_network_is_source(const saltus_tables *t, int r)
+{
+    bool is = t->law_program[r] < 0 && t->factor_row[r] == t->factor_row[r + 1];
+    for (int c = t->change_row[r]; c < t->change_row[r + 1]; ++c) {
+        is = is && t->change_amount[c] >= 0;
+    }
+    return is;
+}
+
 /** The name of reaction r, and how many reaction i of the model has become. */
 static inline const char *saltus_network_reaction(const saltus_network *network, int r)
 {
