@@ -104,6 +104,13 @@ static saltus_status rerun_lane(lane_group *c, int l, saltus_error *err)
     return status == SALTUS_OK ? finish_lane(c, l, err) : status;
 }
 
+/* Let the lane go on with what its engine has; too many molecules are the engine's alone. */
+static saltus_status return_to_lane(lane_group *c, int l, saltus_error *err)
+{
+    trajectory_to_lane(c, l);
+    return saltus_scalar_fits_lane(c->scalars[l]) ? SALTUS_OK : rerun_lane(c, l, err);
+}
+
 static saltus_status start_lane(lane_group *c, int l, saltus_error *err)
 {
     saltus_scalar_engine *w = c->scalars[l];
@@ -128,8 +135,7 @@ static saltus_status start_lane(lane_group *c, int l, saltus_error *err)
     if (c->task->varies) {
         point_to_lane(c, l);
     }
-    trajectory_to_lane(c, l);
-    return saltus_scalar_fits_lane(c->scalars[l]) ? SALTUS_OK : rerun_lane(c, l, err);
+    return return_to_lane(c, l, err);
 }
 
 /* Give vacant lanes the next jobs. */
@@ -207,9 +213,8 @@ static saltus_status stop_lane(lane_group *c, int l, uint64_t event, saltus_erro
                 return saltus_scalar_report(c->scalars[l], c->task, err);
             }
             ++c->void_events[l];
-            trajectory_to_lane(c, l);
             c->lanes.t_next[l] = __builtin_inf();
-            return saltus_scalar_fits_lane(c->scalars[l]) ? SALTUS_OK : rerun_lane(c, l, err);
+            return return_to_lane(c, l, err);
         }
         if (sample > t_next) {
             c->lanes.stop[l] = next_stop(c, p);
@@ -329,10 +334,9 @@ static saltus_status let_happen(lane_group *c, saltus_error *err)
         if (saltus_scalar_settle(w) != SALTUS_FINE) {
             return saltus_scalar_report(w, c->task, err);
         }
-        trajectory_to_lane(c, l);
         c->thinned.waits[l] = -(int64_t)(n->n_thinned > 0); /* for the next window */
         c->thinned.end[l] = -1.0;
-        status = saltus_scalar_fits_lane(w) ? SALTUS_OK : rerun_lane(c, l, err);
+        status = return_to_lane(c, l, err);
     }
     return status;
 }

@@ -138,10 +138,7 @@ static bool stop_window(lane_group *c, int l, double until, bool is_candidate,
             c->thinned.odd[l] = ~c->thinned.odd[l];
             c->thinned.waits[l] = -1;
             c->thinned.end[l] = -1.0;
-            trajectory_to_lane(c, l);
-            if (!saltus_scalar_fits_lane(c->scalars[l])) {
-                *status = rerun_lane(c, l, err);
-            }
+            *status = return_to_lane(c, l, err);
             return false;
         }
         if (sample > until) {
