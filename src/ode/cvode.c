@@ -260,7 +260,7 @@ static bool has_room(const saltus_pattern *q)
     return room != NULL;
 }
 
-/* The absolute error of amounts may be another than that of variables (kernel/ode/run.h). CVODE
+/* The absolute error of amounts may be another than that of variables (kernel/ode/steps.h). CVODE
  * copies the vector, for which that of samples serves. */
 static int set_tolerances(cvode *c)
 {
@@ -270,7 +270,7 @@ static int set_tolerances(cvode *c)
         return CVodeSStolerances(c->memory, o->wanted.rtol, o->wanted.atol);
     }
     for (int i = 0; i < o->n; ++i) {
-        atol[i] = i < o->n_amounts ? o->of_amounts : o->wanted.atol;
+        atol[i] = saltus_ode_atol(o, i);
     }
     return CVodeSVtolerances(c->memory, o->wanted.rtol, c->w);
 }

@@ -307,23 +307,6 @@ SALTUS_FN double saltus_ode_target(saltus_trajectory *p, saltus_direct *d, doubl
     return saltus_direct_wait(p, d, p->event, word);
 }
 
-/* Amounts may be given in moles, and none be a molecule: the absolute tolerance of all is then that
- * of the largest that there was. */
-SALTUS_FN void saltus_ode_set_tolerance(saltus_trajectory *p, saltus_ode *o)
-{
-    double largest = p->carried.largest;
-    o->n_amounts = SALTUS_ODE_IS_MEAN(o) ? p->n->n_species : 0;
-    for (int i = 0; i < o->n_amounts; ++i) {
-        const double y = saltus_abs(o->y[SALTUS_ODE_AT(i)]);
-        largest = y > largest ? y : largest;
-    }
-    p->carried.largest = largest;
-    o->of_amounts = o->wanted.atol;
-    if (largest > 0.0 && largest < 1.0) {
-        o->of_amounts *= largest > 1e-200 ? largest : 1e-200;
-    }
-}
-
 /* Begin a step: take the state. */
 SALTUS_FN void saltus_ode_begin(saltus_trajectory *p, const saltus_direct *d, saltus_ode *o)
 {

@@ -57,6 +57,29 @@ SALTUS_FN void saltus_ode_slope_of(saltus_ode_context *c, double time, const dou
 
 #include "kernel/ode/explicit.h"
 
+/* Amounts may be given in moles, and none be a molecule: the absolute tolerance of all is then that
+ * of the largest that there was. */
+SALTUS_FN void saltus_ode_set_tolerance(saltus_trajectory *p, saltus_ode *o)
+{
+    double largest = p->carried.largest;
+    o->n_amounts = SALTUS_ODE_IS_MEAN(o) ? p->n->n_species : 0;
+    for (int i = 0; i < o->n_amounts; ++i) {
+        const double y = saltus_abs(o->y[SALTUS_ODE_AT(i)]);
+        largest = y > largest ? y : largest;
+    }
+    p->carried.largest = largest;
+    o->of_amounts = o->wanted.atol;
+    if (largest > 0.0 && largest < 1.0) {
+        o->of_amounts *= largest > 1e-200 ? largest : 1e-200;
+    }
+}
+
+/* The absolute tolerance of a component. */
+SALTUS_FN double saltus_ode_atol(const saltus_ode *o, int component)
+{
+    return component < o->n_amounts ? o->of_amounts : o->wanted.atol;
+}
+
 /* A step's memory is the integrator's; errors are where the derivative is not in use. */
 SALTUS_FN saltus_ode_memory saltus_ode_memory_of(saltus_ode *o)
 {
@@ -130,8 +153,7 @@ SALTUS_OUTLINE void saltus_ode_differences(saltus_trajectory *p, saltus_ode *o, 
     for (int j = 0; j < n; ++j) {
         const double y = o->y[SALTUS_ODE_AT(j)], change = saltus_abs(h * SALTUS_K(0, j));
         double size = saltus_abs(y) > change ? saltus_abs(y) : change;
-        const double atol = j < o->n_amounts ? o->of_amounts : o->wanted.atol;
-        const double floor = atol / o->wanted.rtol;
+        const double floor = saltus_ode_atol(o, j) / o->wanted.rtol;
         size = size > floor ? size : floor;
         o->w[SALTUS_ODE_AT(j)] = y + root_of_epsilon * size;
         const double step = o->w[SALTUS_ODE_AT(j)] - y;
