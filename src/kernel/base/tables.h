@@ -213,7 +213,7 @@ enum { SALTUS_FANOUT = 8, SALTUS_MAX_LEVELS = 11 };
 #define SALTUS_ORDER_ARRAYS(X)                                                                     \
     /* [species] the highest order of the laws that read it, 1 at least if a trigger does; 0: there \
      * are none. That of a law that is no product is a bound of d ln law / d ln counts when all     \
-     * that it reads change alike */                                                                                    \
+     * that it reads change alike */                                                               \
     X(double, order, t->n_species)                                                                 \
     /* [species] how many of it, at most, a reaction of that order takes */                        \
     X(int32_t, order_own, t->n_species)

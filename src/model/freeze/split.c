@@ -174,19 +174,24 @@ static bool vanishes(splitter *s, const saltus_expr *e, int species)
     }
 }
 
+static bool vanishes_with_one(splitter *s, const saltus_expr *e, const saltus_participant *side,
+                              int n_side)
+{
+    bool does = false;
+    for (int i = 0; i < n_side && !does; ++i) {
+        does = vanishes(s, e, side[i].variable);
+    }
+    return does;
+}
+
 /* Whether a node divides by what vanishes with something that the reaction uses or makes. */
 static bool is_pole(const saltus_expr *node, void *user)
 {
     splitter *s = user;
     const saltus_reaction *r = s->r;
-    bool is = false;
-    for (int i = 0; node->op == SALTUS_OP_DIV && i < r->n_reactants; ++i) {
-        is = is || vanishes(s, node->args[1], r->reactants[i].variable);
-    }
-    for (int i = 0; node->op == SALTUS_OP_DIV && i < r->n_products; ++i) {
-        is = is || vanishes(s, node->args[1], r->products[i].variable);
-    }
-    return is;
+    return node->op == SALTUS_OP_DIV &&
+           (vanishes_with_one(s, node->args[1], r->reactants, r->n_reactants) ||
+            vanishes_with_one(s, node->args[1], r->products, r->n_products));
 }
 
 /* A way back takes what the reaction makes and needs nothing of what it consumes: S (60 - P) for S

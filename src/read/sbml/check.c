@@ -65,12 +65,19 @@ static bool is_harmless(const XMLError_t *e)
            (id >= 10401 && id <= 10499) || (id >= 10701 && id <= 10899) || id >= FIRST_OF_PACKAGES;
 }
 
+/* Message i of the document's, or NULL: it is no error. */
+static const XMLError_t *error_at(const sbml_reader *r, unsigned i)
+{
+    const XMLError_t *e = (const XMLError_t *)SBMLDocument_getError(r->document, i);
+    return e && (XMLError_isError(e) || XMLError_isFatal(e)) ? e : NULL;
+}
+
 static saltus_status check_errors(sbml_reader *r)
 {
     const unsigned n = SBMLDocument_getNumErrors(r->document);
     for (unsigned i = 0; i < n; ++i) {
-        const XMLError_t *e = (const XMLError_t *)SBMLDocument_getError(r->document, i);
-        if (!e || !(XMLError_isError(e) || XMLError_isFatal(e)) || is_harmless(e)) {
+        const XMLError_t *e = error_at(r, i);
+        if (!e || is_harmless(e)) {
             continue;
         }
         char text[400];
@@ -160,8 +167,8 @@ saltus_status sbml_check_flattened(sbml_reader *r, bool done, unsigned before)
 {
     char text[400];
     for (unsigned i = SBMLDocument_getNumErrors(r->document); i > before; --i) {
-        const XMLError_t *e = (const XMLError_t *)SBMLDocument_getError(r->document, i - 1);
-        if (e && (XMLError_isError(e) || XMLError_isFatal(e))) {
+        const XMLError_t *e = error_at(r, i - 1);
+        if (e) {
             condense(e, text, sizeof text);
             return sbml_fail(r, SALTUS_E_MODEL, XMLError_getLine(e),
                              "the submodels cannot be flattened: %s", text);
