@@ -12,14 +12,17 @@ static saltus_status check(const saltus_model *model, const saltus_plan_options 
     const saltus_network *net = model->network;
     const saltus_tables *t = &net->tables;
     SALTUS_TRY(saltus_method_check_lattice(model, o, err));
-    for (int i = 0; i < net->lattice->n_types * t->n_reactions; ++i) {
-        const int r = i % t->n_reactions;
-        const double mean = net->lattice->rate[i] * net->lattice->step *
-                            (double)net->lattice->sites_of[i / t->n_reactions];
-        if (saltus_network_is_source(t, r) && mean > most) {
-            SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
-                        "reaction '%s' happens %.3g times in a step of %g s, and 2^30 are the most",
-                        saltus_network_reaction(net, r), mean, net->lattice->step);
+    for (int type = 0; type < net->lattice->n_types; ++type) {
+        const double step_sites = net->lattice->step * (double)net->lattice->sites_of[type];
+        const double *rates = net->lattice->rate + (ptrdiff_t)type * t->n_reactions;
+        for (int r = 0; r < t->n_reactions; ++r) {
+            const double mean = rates[r] * step_sites;
+            if (saltus_network_is_source(t, r) && mean > most) {
+                SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
+                            "reaction '%s' happens %.3g times in a step of %g s, and 2^30 are the "
+                            "most",
+                            saltus_network_reaction(net, r), mean, net->lattice->step);
+            }
         }
     }
 done:
