@@ -9,6 +9,10 @@
 #include "../support/gpu.h"
 #include "../support/moments.h"
 
+#include "backend/cuda/rdme/rdme.h"
+#include "model/network/model.h"
+#include "model/network/network.h"
+
 #include <fnmatch.h>
 #include <stdio.h>
 
@@ -113,6 +117,27 @@ static const space_case cases[] = {
      "  sites: {rest: , half: {box: {from: [0, 0, 0], to: [3 sites, 2 sites, 2 sites]}}}\n"
      "  diffusion: {A: 2 m2/s, B: 1 m2/s, C: 3 m2/s}\n  reactions: {turn: half}\n",
      0.05, 60},
+    {"few for the sites: four sites in a word",
+     "species: {A: 1500, B: 0}\nreactions: {turn: A -> B @ 2, pair: 2 B -> A + B @ 5}\n"
+     "lattice:\n  size: [130, 128, 131]\n  spacing: 1 m\n  step: 0.1 s\n"
+     "  faces: {x: periodic, y: reflecting, z-: absorbing, z+: reflecting}\n"
+     "  diffusion: {A: 1 m2/s, B: 0.5 m2/s}\n",
+     0.1, 2000},
+    {"few for the sites: two in a word, then more bits, in one site and in another later",
+     "species: {A: , B: 0, C: 900}\nreactions: {make: A -> A + B @ 3, bind: B + C -> B @ 1, "
+     "come: 0 -> C @ 1e-4}\n"
+     "lattice:\n  size: [127, 129, 70]\n  spacing: 1 m\n  step: 0.05 s\n  faces: periodic\n"
+     "  sites: {rest: , half: {box: {from: [0, 0, 0], to: [60 sites, 129 sites, 70 sites]}}}\n"
+     "  diffusion: {A: 0, B: 0.05 m2/s, C: 1 m2/s}\n"
+     "  place: {A: {sites: [[126, 128, 69, 3], [0, 0, 0, 9], [63, 64, 1, 14]]}, C: half}\n",
+     0.05, 900},
+    {"few for the sites: a word for each",
+     "species: {A: 400, B: 300, C: 0, D: 0, E: 0, F: 200, G: 100}\nreactions:\n"
+     "  a: A -> D + E @ 1\n  b: D + E -> A @ 9\n  c: B -> C @ 1\n  d: C -> D + G @ 1\n"
+     "  e: F -> E @ 0.5\n  f: 2 G -> G + B @ 9\n"
+     "lattice:\n  size: [103, 101, 105]\n  spacing: 1 m\n  step: 0.1 s\n"
+     "  diffusion: {A: 1 m2/s, B: 1 m2/s, C: 1 m2/s, D: 0, E: 1 m2/s, F: 1 m2/s, G: 0.3 m2/s}\n",
+     0.1, 2000},
 };
 enum { GROWS = 3, LARGE = 7, PLACED = 11 };
 
@@ -177,6 +202,7 @@ static void check_case(const space_case *c, const char *device, int in)
     saltus_model *m = read_case(c);
     moments one = run(m, "cpu", "auto", 1, c->step, steps, 6, 2);
     bool changes = false;
+    assert_true(!strstr(c->name, "few for") || saltus_cuda_is_sparse(m->network->lattice));
     for (int l = 0; l < 2; ++l) {
         if (in >> l & 1) {
             moments some = run(m, device, layouts[l], 3, c->step, steps, 6, 2);

@@ -293,7 +293,9 @@ static double estimate(const saltus_backend *backend, const saltus_setup *setup,
     const double start = 1e-3 * START_MS;
     (void)n_workers;
     if (saltus_method_of(setup->method)->in_space) {
-        return start + 1e-6 * saltus_cuda_step_us(setup->model->network->lattice, setup->layout) *
+        return start + 1e-6 *
+                           saltus_cuda_step_us(setup->model->network->lattice, setup->layout,
+                                               setup->n_slabs > 1) *
                            steps_each * n_trajectories / gpus->n;
     }
     const double n = setup->tables->n_reactions; /* a leap computes all of them */

@@ -76,17 +76,19 @@ typedef unsigned long long uint64_t;
 #define SALTUS_RARE(x) (x)
 #endif
 /* Fetch memory into a cache early; keep a compiler from knowing a number; bits of a uint32_t that
- * are set, and the number of the lowest (of one that is not 0). */
+ * are set, and the number of the lowest (of one that is not 0, also of 64). */
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define SALTUS_PREFETCH(p) asm volatile("prefetch.L2 [%0];" : : "l"(p))
 #define SALTUS_HIDE(x) ((void)(x))
 #define SALTUS_POPCOUNT(x) __popc(x)
 #define SALTUS_LOWEST(x) (__ffs((int)(x)) - 1)
+#define SALTUS_LOWEST_64(x) (__ffsll((long long)(x)) - 1)
 #else
 #define SALTUS_PREFETCH(p) __builtin_prefetch(p)
 #define SALTUS_HIDE(x) __asm__("" : "+r"(x))
 #define SALTUS_POPCOUNT(x) __builtin_popcount(x)
 #define SALTUS_LOWEST(x) __builtin_ctz(x)
+#define SALTUS_LOWEST_64(x) __builtin_ctzll(x)
 #endif
 
 /* A kernel of one argument: SALTUS_KERNEL(name, type, argument) { … }. On a host that plays a GPU

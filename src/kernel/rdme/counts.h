@@ -49,7 +49,8 @@ enum {
     SALTUS_MPD_PER_WORD = 32 / SALTUS_MPD_BITS,
     SALTUS_MPD_WORDS = SALTUS_MPD_WORDS_OF(SALTUS_MPD_FIELDS, SALTUS_MPD_BITS),
     SALTUS_MPD_SHARERS = SALTUS_MPD_SHARERS_OF(SALTUS_MPD_FIELDS, SALTUS_MPD_BITS),
-    SALTUS_MPD_WIDE = 32 / SALTUS_MPD_SHARERS /* bits of a site in a word */
+    SALTUS_MPD_WIDE = 32 / SALTUS_MPD_SHARERS, /* bits of a site in a word */
+    SALTUS_MPD_TILE = SALTUS_MPD_TILE_OF(SALTUS_MPD_WORDS)
 };
 /* FIELD: mask of a field, once it is shifted down. MOST: the largest count of a field. LAST_WORD:
  * mask of the fields that exist in a site's last word. */
@@ -114,6 +115,10 @@ SALTUS_FN saltus_mpd_answer saltus_mpd_put(const saltus_mpd *m, int set, uint32_
     const int shift = saltus_mpd_shift_of(place) + species % SALTUS_MPD_PER_WORD * SALTUS_MPD_BITS;
     uint32_t *const word = saltus_mpd_words_of(counts, place) + species / SALTUS_MPD_PER_WORD;
     const saltus_mpd_answer answer = {SALTUS_FETCH_ADD(word, n << shift), n, shift};
+#ifdef SALTUS_MPD_MARKED
+    (void)SALTUS_FETCH_OR((uint32_t *)(void *)(set ? m->marks[1] : m->marks[0]) + place / 32,
+                          1u << place % 32);
+#endif
     return answer;
 }
 

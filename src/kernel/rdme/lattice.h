@@ -203,6 +203,9 @@ typedef struct saltus_mpd {
     uint32_t *gathered;
     /** [site][word] or [word][site] the counts (kernel/rdme/counts.h), which replace all lists. */
     uint32_t *counts[2];
+    /** With SALTUS_MPD_MARKED: a bit for each site, whether it may hold particles, SALTUS_MPD_MARKS
+     * in a number (kernel/rdme/sites.h). */
+    uint64_t *marks[2];
     /** Where this slab lies, if several hold the lattice (SALTUS_MPD_SLABS). */
     saltus_mpd_slab slab;
     /** Lists: particle numbers in use, those of removed particles among them. Counts: the largest
@@ -219,11 +222,14 @@ typedef struct saltus_mpd {
     uint64_t *failure;
 } saltus_mpd;
 
-/** Words of a site that has so many fields of so many bits; and how many sites share a word.
- * kernel/rdme/counts.h draws both. */
+/** Words of a site that has so many fields of so many bits, and how many sites share a word
+ * (kernel/rdme/counts.h draws both); sites that a warp loads together, of so many words each; and
+ * sites whose marks a thread loads together. */
 #define SALTUS_MPD_WORDS_OF(fields, bits) (((fields) + 32 / (bits)-1) / (32 / (bits)))
 #define SALTUS_MPD_SHARERS_OF(fields, bits) \
     ((fields) * (bits) <= 8 ? 4 : (fields) * (bits) <= 16 ? 2 : 1)
+#define SALTUS_MPD_TILE_OF(words) ((words) < 8 ? 256 / (words) / 32 * 32 : 32)
+enum { SALTUS_MPD_MARKS = 64 };
 
 /* Sizes and faces. A kernel that is compiled for a model has them as constants (SALTUS_MPD_SIZE and
  * so on). */

@@ -14,14 +14,12 @@
 /** Counts. Threads of a block; and, where one round of tiles covers all sites, warps of a block
  * that has few registers for each, or many. */
 enum { SALTUS_MPD_SITES_BLOCK = 256, SALTUS_MPD_MOST_WARPS = 32, SALTUS_MPD_FEW_WARPS = 16 };
-/** Queues of a warp, for sites of so many words. TILE_OF: sites that a warp loads together.
- * ENOUGH_OF: occupied sites from which on the queue is worked off. PENDING_MOVES: particles that
- * are not the first of their site. WARP_QUEUES_BYTES: bytes of all that. With one word, 32 warps
- * take just less than 196 of a multiprocessor's 256 KiB (the next step would be 228); what is left
- * caches what has no register. */
+/** Queues of a warp, for sites of so many words. ENOUGH_OF: occupied sites from which on the queue
+ * is worked off. PENDING_MOVES: particles that are not the first of their site. WARP_QUEUES_BYTES:
+ * bytes of all that. With one word, 32 warps take just less than 196 of a multiprocessor's 256 KiB
+ * (the next step would be 228); what is left caches what has no register. */
 
 enum { SALTUS_MPD_PENDING_MOVES = 268 };
-#define SALTUS_MPD_TILE_OF(words) ((words) < 8 ? 256 / (words) / 32 * 32 : 32)
 #define SALTUS_MPD_ENOUGH_OF(words) (112 / (words) / 2 * 2)
 #define SALTUS_MPD_WARP_QUEUES_BYTES(words)                                           \
     ((SALTUS_MPD_TILE_OF(words) + SALTUS_MPD_ENOUGH_OF(words)) * (10 + 4 * (words)) + \

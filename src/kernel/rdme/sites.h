@@ -14,6 +14,13 @@
  * The threads load tiles and queue sites with particles until there are SALTUS_MPD_ENOUGH. Then
  * each thread takes one of these sites. When pending_moves is half used up, or the occupied sites
  * are done, each thread takes a reactive site, and then each takes a pending move.
+ *
+ * Where particles are few for the sites, which have a word at most (SALTUS_MPD_MARKED), a set also
+ * has marks, a bit for each site, which is set by whoever puts a particle there. Then threads load
+ * marks in place of tiles, 64 each, and the word of a site when its turn has come:
+ *
+ *     marks of 64 sites --> marked sites --> each thread loads the words of one, clears them, goes
+ * on (each thread)         queue
  */
 #ifndef SALTUS_KERNEL_RDME_SITES_H
 #define SALTUS_KERNEL_RDME_SITES_H
@@ -63,6 +70,28 @@ typedef struct saltus_mpd_now {
     int64_t step;
     int what, set; /* the set that holds the particles; they go to the other one */
 } saltus_mpd_now;
+
+/* Read the words of occupied site i for the first time. That of a site that is marked is in the set
+ * that holds the particles still, where it is cleared. */
+SALTUS_FN void saltus_mpd_fetch_occupied(const saltus_mpd_now *p, int i,
+                                         uint32_t v[SALTUS_MPD_WORDS])
+{
+#ifdef SALTUS_MPD_MARKED
+    const uint32_t site = p->queues->occupied[i];
+    uint32_t *const word = saltus_mpd_words_at(p->m, p->set, site);
+    v[0] = *word >> saltus_mpd_shift_of(site) & SALTUS_MPD_LAST_WORD;
+    if (SALTUS_MPD_SHARERS == 4) {
+        ((uint8_t *)word)[site % 4] = 0;
+    } else if (SALTUS_MPD_SHARERS == 2) {
+        ((uint16_t *)(void *)word)[site % 2] = 0;
+    } else {
+        *word = 0;
+    }
+    p->queues->occupied[SALTUS_MPD_OCCUPIED + i] = v[0];
+#else
+    saltus_mpd_read_occupied(v, p->queues, i);
+#endif
+}
 
 /* A particle packed into an entry of `pending_moves`:
  *
@@ -185,8 +214,11 @@ SALTUS_FN saltus_mpd_answer saltus_mpd_visit(const saltus_mpd_now *p, int i)
     saltus_mpd_answer answer = saltus_mpd_no_answer();
     const saltus_mpd_site_pos here = saltus_mpd_site_pos_of(m, b->occupied[i]);
     uint32_t v[SALTUS_MPD_WORDS], w[4];
-    saltus_mpd_read_occupied(v, b, i);
+    saltus_mpd_fetch_occupied(p, i, v);
     const int x = saltus_mpd_first(v);
+    if (SALTUS_RARE(x < 0)) {
+        return answer;
+    }
     saltus_mpd_words(m, SALTUS_PURPOSE_MOVE, p->step, saltus_mpd_global_of(m, here.site), x, 0, w);
     saltus_mpd_change(v, x, 0u - 1u);
     if ((p->what & SALTUS_MPD_REACTS) &&
@@ -397,6 +429,50 @@ SALTUS_FN void saltus_mpd_work_off(const saltus_mpd_now *p, const saltus_tables 
     saltus_mpd_settle(p->m, last);
 }
 
+#ifdef SALTUS_MPD_MARKED
+/* Queue marked sites behind the *n_occupied that are in the queue, those of as many threads as
+ * there is room for, and take their marks away. */
+SALTUS_FN void saltus_mpd_queue_marked(const saltus_mpd_now *p, saltus_mpd_marks *t,
+                                       int *n_occupied)
+{
+    const int i = t->next + SALTUS_LANE_NUMBER;
+    const uint32_t site = saltus_mpd_marked_site(t, i < t->n ? i : 0);
+    uint64_t *const at = (p->set ? p->m->marks[1] : p->m->marks[0]) + site / SALTUS_MPD_MARKS;
+    uint64_t marks = i < t->n ? *at : 0;
+    const int n = SALTUS_POPCOUNT((uint32_t)marks) + SALTUS_POPCOUNT((uint32_t)(marks >> 32));
+    int k = saltus_warp_number(n_occupied, n);
+    const int end = k + n, has_room = end <= SALTUS_MPD_OCCUPIED;
+    const int n_done = saltus_warp_size(saltus_warp_bits(has_room));
+    if (has_room && marks) {
+        *at = 0;
+        for (; marks; marks &= marks - 1) {
+            p->queues->occupied[k++] = site + (uint32_t)SALTUS_LOWEST_64(marks);
+        }
+    }
+    *n_occupied = (int)saltus_warp_get_word((uint32_t)end, n_done - 1);
+    t->next += n_done;
+}
+
+/* The work of a warp in a phase, whose sites are marked. */
+SALTUS_FN void saltus_mpd_share(const saltus_mpd_now *p, const saltus_mpd_launch *a, uint64_t ended,
+                                saltus_mpd_scratch *s)
+{
+    saltus_mpd_marks t = saltus_mpd_marks_of(a);
+    int n_occupied = 0, goes_on = t.n > 0;
+    (void)ended;
+    if (SALTUS_LANE_NUMBER == 0) {
+        p->queues->n_reactive = p->queues->n_pending_moves = 0;
+    }
+    while (goes_on) {
+        saltus_mpd_queue_marked(p, &t, &n_occupied);
+        goes_on = t.next < t.n;
+        if (n_occupied > SALTUS_MPD_ENOUGH || !goes_on) {
+            saltus_mpd_work_off(p, a->tables, n_occupied, s);
+            n_occupied = 0;
+        }
+    }
+}
+#else
 /* The work of a warp in a phase, which is number `ended` of the launch; 0: the launch ends with it.
  */
 SALTUS_FN void saltus_mpd_share(const saltus_mpd_now *p, const saltus_mpd_launch *a, uint64_t ended,
@@ -440,6 +516,7 @@ SALTUS_FN void saltus_mpd_share(const saltus_mpd_now *p, const saltus_mpd_launch
         (void)ended;
     }
 }
+#endif
 
 /** Some phases in one launch. If there is more than one, all blocks run at the same time. */
 SALTUS_KERNEL_OF(SALTUS_MPD_WARPS * 32, 1, saltus_mpd_run_sites, saltus_mpd_launch, a)

@@ -24,7 +24,6 @@
 #define SALTUS_MPD_IS_LATE (SALTUS_MPD_WARPS < SALTUS_MPD_MOST_WARPS)
 
 enum {
-    SALTUS_MPD_TILE = SALTUS_MPD_TILE_OF(SALTUS_MPD_WORDS),
     SALTUS_MPD_ROW = SALTUS_MPD_TILE / SALTUS_WARP, /* sites of a tile that a thread has */
     SALTUS_MPD_TILES = SALTUS_MPD_ROW / SALTUS_MPD_SHARERS
 };
@@ -180,6 +179,34 @@ SALTUS_FN int saltus_mpd_ends_list(int part)
 {
     return part == SALTUS_MPD_ABOVE || part == SALTUS_MPD_REST;
 }
+
+#ifdef SALTUS_MPD_MARKED
+/* The marks of a warp's sites: numbers `next` to `n` - 1 are still to be looked at. */
+typedef struct saltus_mpd_marks {
+    int64_t site; /* the first */
+    int jump;     /* sites from one tile to the next */
+    int next, n;
+} saltus_mpd_marks;
+
+SALTUS_FN saltus_mpd_marks saltus_mpd_marks_of(const saltus_mpd_launch *a)
+{
+    const saltus_mpd_tiles tiles = saltus_mpd_tiles_of(a, SALTUS_MPD_REST);
+    const uint32_t lane = SALTUS_LANE_NUMBER * SALTUS_MPD_ROW;
+    const int64_t site = tiles.site - lane, until = tiles.until - lane;
+    const int64_t n_tiles = site < until ? (until - site - 1) / tiles.jump + 1 : 0;
+    const saltus_mpd_marks t = {site, (int)tiles.jump, 0,
+                                (int)n_tiles * (SALTUS_MPD_TILE / SALTUS_MPD_MARKS)};
+    return t;
+}
+
+/* The site of the first of marks number i. */
+SALTUS_FN uint32_t saltus_mpd_marked_site(const saltus_mpd_marks *t, int i)
+{
+    const int each = SALTUS_MPD_TILE / SALTUS_MPD_MARKS;
+    return (uint32_t)(t->site + (int64_t)(i / each) * t->jump) +
+           (uint32_t)(i % each * SALTUS_MPD_MARKS);
+}
+#endif
 
 #endif
 #endif

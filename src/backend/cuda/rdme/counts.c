@@ -24,6 +24,7 @@ int64_t saltus_cuda_bytes_of_counts(const saltus_mpd_tables *tables)
 {
     const int set = (int)saltus_cuda_site_bytes(saltus_cuda_n_fields(tables)), type = 1;
     return (SETS_EACH * set + type) * tables->lattice->n_sites +
+           (saltus_cuda_is_sparse(tables->lattice) ? SETS_EACH * tables->lattice->n_sites / 8 : 0) +
            tables->n_sets * (tables->lattice->n_sites / SALTUS_MPD_SEGMENT) * (int)sizeof(uint32_t);
 }
 
@@ -33,9 +34,20 @@ static int64_t n_places(const counts *s)
     return saltus_mpd_whole(saltus_gpu_counts_sites(s)) + 2 * s->halo;
 }
 
-static size_t set_bytes(const counts *s)
+static size_t marks_bytes(const counts *s)
+{
+    return (size_t)(n_places(s) / SALTUS_MPD_MARKS) * sizeof(uint64_t);
+}
+
+/* A set's counts, and the marks behind them, if there are any. */
+static size_t counts_bytes(const counts *s)
 {
     return (size_t)(n_places(s) / s->sharers * s->words) * sizeof(uint32_t);
+}
+
+static size_t set_bytes(const counts *s)
+{
+    return counts_bytes(s) + (s->is_marked ? marks_bytes(s) : 0);
 }
 
 static void free_sets(counts *s)
@@ -58,6 +70,7 @@ static void use_set(counts *s, int set, cu_pointer memory)
 {
     s->sets[set] = memory;
     s->on.a.m.counts[set] = (void *)(uintptr_t)memory;
+    s->on.a.m.marks[set] = (void *)(uintptr_t)(memory + counts_bytes(s));
 }
 
 static saltus_status take_set(counts *s, int set, saltus_error *err)
@@ -85,6 +98,7 @@ static saltus_status use_bits(counts *s, int bits, saltus_error *err)
     SALTUS_TRY(saltus_gpu_lattice_function(&s->on, "saltus_mpd_watch", &s->watch, err));
     SALTUS_TRY(saltus_gpu_lattice_function(&s->on, "saltus_mpd_widen", &s->widen, err));
     s->bits = bits;
+    s->is_marked = saltus_cuda_is_marked(&s->on.tables, bits, saltus_gpu_lattice_slabs(&s->on));
     s->words = SALTUS_MPD_WORDS_OF(saltus_cuda_n_fields(&s->on.tables), bits);
     s->sharers = SALTUS_MPD_SHARERS_OF(saltus_cuda_n_fields(&s->on.tables), bits);
     SALTUS_TRY(saltus_gpu_counts_share_out(s, err));

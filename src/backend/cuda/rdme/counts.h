@@ -36,6 +36,8 @@ typedef struct saltus_gpu_counts {
     cu_function run, scatter, fill, watch, widen, arrive;
     /** Bits of a field, words of a site, sites of a word. */
     int bits, words, sharers;
+    /** A set's counts have marks behind them (kernel/rdme/sites.h). */
+    bool is_marked;
     /** Threads of a block that goes over the sites. */
     int block;
     /** Shared memory of such a block, in bytes. */

@@ -387,17 +387,32 @@ double saltus_cuda_site_bytes(int n_fields)
     return (double)sizeof(uint32_t) * words / sharers;
 }
 
-/* Time of a step, fitted to what was measured on one H200: bench/RESULTS.md, "Space on a GPU" and
- * "A lattice on several GPUs". Lists are longer where lattices are denser, and what they touch is
- * far apart where lattices are large. Of counts all words are read. */
-double saltus_cuda_step_us(const saltus_lattice *lattice, saltus_layout layout)
+/* Where sites are fewer, a warp has seen all of its tiles sooner than their marks and then some
+ * sites; where they have more words, memory is asked as often either way. Sets that stay in the
+ * second-level cache are searched by marks for more particles. */
+bool saltus_cuda_is_sparse(const saltus_lattice *lattice)
+{
+    const int64_t many = 1 << 20,
+                  sites_each = lattice->n_sites <= SALTUS_CUDA_SMALL_LATTICE ? 16 : 64;
+    return SALTUS_MPD_WORDS_OF(lattice->n_species, SALTUS_CUDA_LEAST_BITS) == 1 &&
+           lattice->n_sites > many &&
+           saltus_lattice_n_placed(lattice) < lattice->n_sites / sites_each;
+}
+
+/* Time of a step, fitted to what was measured on one H100 or H200: bench/RESULTS.md, "Space on a
+ * GPU" and "A lattice on several GPUs". Lists are longer where lattices are denser, and what they
+ * touch is far apart where lattices are large. Of counts all words are read, or marks. */
+double saltus_cuda_step_us(const saltus_lattice *lattice, saltus_layout layout, bool in_slabs)
 {
     const int words_each = SALTUS_MPD_WORDS_OF(lattice->n_species, SALTUS_CUDA_LEAST_BITS);
     const double n = (double)saltus_lattice_n_placed(lattice), sites = (double)lattice->n_sites,
                  words = sites * words_each;
+    const bool is_small = lattice->n_sites <= SALTUS_CUDA_SMALL_LATTICE;
+    if (layout == SALTUS_LAYOUT_COUNTS && !in_slabs && saltus_cuda_is_sparse(lattice)) {
+        return 3.2 + 0.1e-6 * sites + (is_small ? 26e-6 : 125e-6) * n;
+    }
     if (layout == SALTUS_LAYOUT_COUNTS) {
-        return 2.7 + 0.9e-6 * words +
-               (lattice->n_sites <= SALTUS_CUDA_SMALL_LATTICE ? 22e-6 : 28e-6) * n;
+        return 2.7 + 0.9e-6 * words + (is_small ? 22e-6 : 28e-6) * n;
     }
     return (sites < 3e7 ? 6.5 + 34e-6 * n : 6.5 + 56e-6 * n + 0.4e-6 * sites) +
            50e-6 * n * n / sites;
@@ -411,8 +426,8 @@ saltus_status saltus_cuda_choose_lattice(const saltus_lattice *lattice, double m
         3.0 * saltus_cuda_site_bytes(lattice->n_species) * (double)lattice->n_sites;
     const bool is_auto = wanted == SALTUS_LAYOUT_AUTO,
                fits = lattice->n_species < SALTUS_CUDA_MOST_FIELDS && needs <= 0.9 * memory,
-               is_sooner = saltus_cuda_step_us(lattice, SALTUS_LAYOUT_COUNTS) <
-                           saltus_cuda_step_us(lattice, SALTUS_LAYOUT_PARTICLES),
+               is_sooner = saltus_cuda_step_us(lattice, SALTUS_LAYOUT_COUNTS, false) <
+                           saltus_cuda_step_us(lattice, SALTUS_LAYOUT_PARTICLES, false),
                counts = is_auto ? fits && is_sooner : wanted == SALTUS_LAYOUT_COUNTS;
     if (counts && !fits) {
         return saltus_error_set(err, SALTUS_E_UNSUPPORTED,

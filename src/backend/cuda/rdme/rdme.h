@@ -137,11 +137,11 @@ saltus_status saltus_cuda_compile_mpd(const saltus_mpd_tables *tables, int bits,
                                       const saltus_limits *limits, saltus_image *out,
                                       saltus_error *err);
 /** The layout of a lattice, saltus_backend_ops, on a GPU with so many bytes of memory; and the time
- * of a step in microseconds. */
+ * of a step in microseconds, of the whole lattice or, `in_slabs`, as if slabs held it. */
 saltus_status saltus_cuda_choose_lattice(const saltus_lattice *lattice, double memory,
                                          saltus_layout wanted, saltus_layout *layout, char why[200],
                                          saltus_error *err);
-double saltus_cuda_step_us(const saltus_lattice *lattice, saltus_layout layout);
+double saltus_cuda_step_us(const saltus_lattice *lattice, saltus_layout layout, bool in_slabs);
 /** Counts of a site: species, and one more if there is anybody who watches; and the bytes of so
  * many in a set, of the fewest bits each. */
 int saltus_cuda_n_fields(const saltus_mpd_tables *tables);
@@ -149,6 +149,11 @@ double saltus_cuda_site_bytes(int n_fields);
 enum { SALTUS_CUDA_MOST_FIELDS = 32, SALTUS_CUDA_LEAST_BITS = 4 };
 /** Sites of a lattice where warps wait for memory, and there is little to do for more of them. */
 enum { SALTUS_CUDA_SMALL_LATTICE = 1 << 23 };
+/** Whether particles of time 0 are so few for the sites that counts of a whole lattice are sooner
+ * searched by marks (kernel/rdme/sites.h); and whether the kernels for fields of so many bits do
+ * that. */
+bool saltus_cuda_is_sparse(const saltus_lattice *lattice);
+bool saltus_cuda_is_marked(const saltus_mpd_tables *tables, int bits, int n_slabs);
 /** Warps of a block that goes over a lattice's counts, of one of so many slabs. */
 int saltus_cuda_most_warps(const saltus_mpd_tables *tables, int n_slabs);
 

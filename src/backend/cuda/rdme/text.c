@@ -73,6 +73,12 @@ int saltus_cuda_n_fields(const saltus_mpd_tables *tables)
     return tables->m.n_species - (tables->n_watched == 0);
 }
 
+bool saltus_cuda_is_marked(const saltus_mpd_tables *tables, int bits, int n_slabs)
+{
+    return n_slabs == 1 && tables->n_watched == 0 && saltus_cuda_is_sparse(tables->lattice) &&
+           SALTUS_MPD_WORDS_OF(saltus_cuda_n_fields(tables), bits) == 1;
+}
+
 int saltus_cuda_most_warps(const saltus_mpd_tables *tables, int n_slabs)
 {
     return tables->lattice->n_sites / n_slabs <= SALTUS_CUDA_SMALL_LATTICE ? SALTUS_MPD_FEW_WARPS
@@ -90,6 +96,7 @@ static void put_sizes(FILE *out, const saltus_mpd_tables *s, int bits, int n_sla
                 "#define SALTUS_MPD_BITS %d\n#define SALTUS_MPD_FIELDS %d\n"
                 "#define SALTUS_MPD_WARPS %d\n",
                 bits, saltus_cuda_n_fields(s), saltus_cuda_most_warps(s, n_slabs));
+        fputs(saltus_cuda_is_marked(s, bits, n_slabs) ? "#define SALTUS_MPD_MARKED\n" : "", out);
     } else {
         fprintf(out, "#define SALTUS_LEAST_BLOCKS %d\n", LEAST_BLOCKS);
     }

@@ -175,9 +175,10 @@ static bool fit(const saltus_gpus *gpus, const saltus_lattice *l, int n)
 }
 
 /* Time of a step with so many slabs, in us. */
-static double step_us(const saltus_gpus *gpus, double whole, int n)
+static double step_us(const saltus_gpus *gpus, const saltus_lattice *l, int n)
 {
     const int rounds = (n + gpus->n - 1) / gpus->n;
+    const double whole = saltus_cuda_step_us(l, SALTUS_LAYOUT_COUNTS, n > 1);
     return n == 1        ? whole
            : rounds == 1 ? whole / n + SYNC_US
                          : fmax(rounds * whole / n, START_US * n) + START_US;
@@ -188,14 +189,13 @@ static double step_us(const saltus_gpus *gpus, double whole, int n)
  * says why not. */
 int saltus_cuda_choose_slabs(const saltus_gpus *gpus, const saltus_lattice *l)
 {
-    const double whole = saltus_cuda_step_us(l, SALTUS_LAYOUT_COUNTS);
     const int64_t numbered = saltus_cuda_least_slabs(l);
     const int most = l->size[2] < SALTUS_MOST_SLABS ? l->size[2] : SALTUS_MOST_SLABS,
               wanted = numbered > gpus->n ? (int)fmin((double)numbered, most) : gpus->n;
     double least = INFINITY;
     int best = 0;
     for (int n = 1; n <= most; ++n) {
-        const double us = step_us(gpus, whole, n);
+        const double us = step_us(gpus, l, n);
         if (us < SOONER * least && fit(gpus, l, n)) {
             best = n;
             least = us;
