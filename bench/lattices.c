@@ -6,6 +6,8 @@
 #include "backend/cuda/rdme/rdme.h"
 #include "bench/measure/conserved.h"
 #include "core/status.h"
+#include "model/network/model.h"
+#include "model/network/network.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -127,17 +129,20 @@ static double n_sites(const bench_lattice *c)
 
 /* What a step reads and writes, roughly. Particles: of every one its site, species and place in a
  * list; of the bits of both sets, the stretches of 32 bytes, 256 sites, in which there is one: one
- * set is read and cleared, the other read and marked. Counts: all words of a set, and of the
- * stretches of 32 bytes in which there is a particle those that are cleared, read and written. */
+ * set is read and cleared, the other read and marked. Counts: all words of a set, or the marks of
+ * both; and of the stretches of 32 bytes in which there is a particle those that are cleared, read
+ * and written. */
 static double bytes_of_step(const bench_lattice *c, const saltus_plan *plan)
 {
     const double sites = n_sites(c), n = (double)c->particles;
     const bool is_counts = strcmp(saltus_plan_layout(plan), "counts") == 0;
-    const int n_species = saltus_model_n_species(saltus_plan_model(plan));
-    const double bytes = saltus_cuda_site_bytes(n_species),
+    const saltus_model *model = saltus_plan_model(plan);
+    const bool is_marked = saltus_cuda_is_sparse(model->network->lattice);
+    const double bytes = saltus_cuda_site_bytes(saltus_model_n_species(model)),
                  sites_each = is_counts ? 32.0 / bytes : 256.0,
                  touched = 32.0 * sites / sites_each * (1.0 - exp(-sites_each * n / sites));
-    return is_counts ? bytes * sites + 3.0 * touched : 18.0 * n + 4.0 * touched;
+    return is_counts ? (is_marked ? 2.0 / 8.0 : bytes) * sites + 3.0 * touched
+                     : 18.0 * n + 4.0 * touched;
 }
 
 /* The difference of two run lengths over that of their steps. */

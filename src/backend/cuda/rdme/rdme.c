@@ -393,7 +393,7 @@ double saltus_cuda_site_bytes(int n_fields)
 bool saltus_cuda_is_sparse(const saltus_lattice *lattice)
 {
     const int64_t many = 1 << 20,
-                  sites_each = lattice->n_sites <= SALTUS_CUDA_SMALL_LATTICE ? 16 : 64;
+                  sites_each = lattice->n_sites <= SALTUS_CUDA_SMALL_LATTICE ? 16 : 128;
     return SALTUS_MPD_WORDS_OF(lattice->n_species, SALTUS_CUDA_LEAST_BITS) == 1 &&
            lattice->n_sites > many &&
            saltus_lattice_n_placed(lattice) < lattice->n_sites / sites_each;
