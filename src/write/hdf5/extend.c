@@ -5,6 +5,7 @@
 #include "write/hdf5/live.h"
 #include "write/hdf5/probe.h"
 #include "write/hdf5/read.h"
+#include "write/hdf5/samples.h"
 #include "write/hdf5/state.h"
 #include "write/identity.h"
 
@@ -136,13 +137,17 @@ static hsize_t common_rows(const saltus_h5_file *f)
     return least;
 }
 
-/* Cut what is behind the rows, and take back those of the last chunk, to which more will come. */
+/* Take back the rows of the last chunk, to which more will come, and cut what is behind them. In
+ * this order: HDF5 1.10.8 may fail to read a chunk that was just put in place. */
 static saltus_status take_rows(saltus_h5_file *f, saltus_h5_set *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const hsize_t rows = (hsize_t)f->rows;
-    herr_t rc = s->shape[0] > rows ? saltus_h5_resize(s, rows) : 0;
-    if (s->capacity > 0 && rc >= 0) {
+    herr_t rc = 0;
+    if (s->capacity == 0 && s->chunk[0] > 0 && s->kind->type != SALTUS_TYPE_NONE) {
+        SALTUS_TRY(saltus_h5_read_tail(s, f->path, s->set, rows, err));
+    }
+    if (s->capacity > 0) {
         s->first = rows / (hsize_t)s->capacity * (hsize_t)s->capacity;
         s->n_gathered = (int64_t)(rows - s->first);
         s->is_seen = s->n_gathered > 0;
@@ -156,6 +161,7 @@ static saltus_status take_rows(saltus_h5_file *f, saltus_h5_set *s, saltus_error
             s->is_shuffled = skipped == SALTUS_CHUNK_SHUFFLED;
         }
     }
+    rc = rc >= 0 && s->shape[0] > rows ? saltus_h5_resize(s, rows) : rc;
     if (rc < 0) {
         SALTUS_FAIL(SALTUS_E_IO, "%s: %s cannot be read: %s", f->path, s->path, saltus_h5_cause());
     }

@@ -1,4 +1,5 @@
 #include "write/hdf5/live.h"
+#include "write/hdf5/edge.h"
 #include "write/hdf5/file.h"
 
 #include <errno.h>
@@ -127,8 +128,7 @@ static herr_t cut(hid_t file, const char *name, const H5O_info_t *info, void *us
     const hid_t set = H5Dopen2(file, name, H5P_DEFAULT), space = H5Dget_space(set);
     const int rank = H5Sget_simple_extent_dims(space, shape, most);
     if (rank > 0 && most[0] == H5S_UNLIMITED && shape[0] > *rows) {
-        shape[0] = *rows;
-        (void)H5Dset_extent(set, shape);
+        (void)saltus_h5_set_length(set, *rows);
     }
     (void)H5Sclose(space);
     (void)H5Dclose(set);

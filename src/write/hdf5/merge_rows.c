@@ -1,5 +1,6 @@
 /* Rows of one file behind those of another. */
 #include "write/hdf5/merge_rows.h"
+#include "write/hdf5/samples.h"
 
 #include "core/memory.h"
 
@@ -45,12 +46,7 @@ static saltus_status copy_rows(saltus_h5_file *f, saltus_h5_copying *c, saltus_h
             SALTUS_TRY(saltus_h5_add_rows(f, s, k, values, 0, c->box, err));
             continue;
         }
-        SALTUS_TRY(saltus_h5_reserve(f, (int64_t)(k * s->row_bytes) + BOX_BYTES, err));
-        const hsize_t row = s->shape[0];
-        if (saltus_h5_resize(s, row + k) < 0 ||
-            saltus_h5_put_rows(s, row, k, values, 0, c->box) < 0) {
-            SALTUS_TRY(saltus_h5_fail(f, 0, err));
-        }
+        SALTUS_TRY(saltus_h5_append_samples(f, s, c->box, k, err));
     }
 done:
     return status;
@@ -133,6 +129,9 @@ static saltus_status copy_chunks(saltus_h5_file *f, saltus_h5_copying *c, saltus
             }
             at[axis] = 0;
         }
+    }
+    if (s->capacity == 0) {
+        status = saltus_h5_read_tail(s, c->path, c->from, n, err);
     }
 done:
     return status;

@@ -1,5 +1,6 @@
 /* Rows that are appended to data sets, and what is written whole. */
 #include "write/hdf5/chunk.h"
+#include "write/hdf5/edge.h"
 #include "write/hdf5/file.h"
 
 #include "core/memory.h"
@@ -16,7 +17,7 @@ enum {
 herr_t saltus_h5_resize(saltus_h5_set *s, hsize_t n_rows)
 {
     s->shape[0] = n_rows;
-    return H5Dset_extent(s->set, s->shape);
+    return saltus_h5_set_length(s->set, n_rows);
 }
 
 herr_t saltus_h5_put_rows(const saltus_h5_set *s, hsize_t row, hsize_t n, hsize_t values,

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+enum { CHUNK_SLACK = 8192 }; /* bytes of metadata beside a chunk */
+
 hsize_t saltus_h5_chunks(const saltus_h5_set *s, hsize_t n_runs)
 {
     const hsize_t parts = (s->shape[1] + s->chunk[1] - 1) / s->chunk[1];
@@ -36,6 +38,92 @@ herr_t saltus_h5_put_chunk(const saltus_h5_set *s, hsize_t row, hsize_t c,
 }
 
 /* ------------------------------------------------------------------------------------------------
+ * Chunks that are not full
+ */
+
+static saltus_status need_tail(saltus_h5_set *s, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    if (!s->tail) {
+        s->tail = saltus_calloc(s->chunk[0], s->row_bytes);
+        SALTUS_NEED(s->tail);
+    }
+done:
+    return status;
+}
+
+saltus_status saltus_h5_remember_tail(saltus_h5_set *s, const void *values, hsize_t n,
+                                      saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const hsize_t in_tail = n % s->chunk[0];
+    if (in_tail > 0) {
+        SALTUS_TRY(need_tail(s, err));
+        memcpy(s->tail, (const char *)values + (n - in_tail) * s->row_bytes,
+               in_tail * s->row_bytes);
+    }
+done:
+    return status;
+}
+
+saltus_status saltus_h5_read_tail(saltus_h5_set *s, const char *path, hid_t from, hsize_t n,
+                                  saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const hsize_t in_tail = n % s->chunk[0];
+    if (in_tail > 0) {
+        SALTUS_TRY(need_tail(s, err));
+        if (saltus_h5_get_rows(s, from, n - in_tail, in_tail, s->tail) < 0) {
+            SALTUS_FAIL(SALTUS_E_IO, "%s: %s cannot be read: %s", path, s->path, saltus_h5_cause());
+        }
+    }
+done:
+    return status;
+}
+
+/* Put the chunks of n runs, from a row on where one begins. */
+static saltus_status put_chunks(saltus_h5_file *f, const saltus_h5_set *s, hsize_t row, hsize_t n,
+                                const void *values, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_chunk chunk = {0};
+    for (hsize_t c = 0; c < saltus_h5_chunks(s, n); ++c) {
+        SALTUS_TRY(saltus_h5_encode(s, values, n, c, s->value_size, &chunk, err));
+        SALTUS_TRY(saltus_h5_reserve(f, (int64_t)chunk.size + CHUNK_SLACK, err));
+        if (saltus_h5_put_chunk(s, row, c, &chunk) < 0) {
+            SALTUS_TRY(saltus_h5_fail(f, 0, err));
+        }
+        saltus_free(chunk.data);
+        chunk = (saltus_chunk){0};
+    }
+done:
+    saltus_free(chunk.data);
+    return status;
+}
+
+saltus_status saltus_h5_append_samples(saltus_h5_file *f, saltus_h5_set *s, const void *values,
+                                       hsize_t n, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    for (hsize_t i = 0, m; i < n; i += m) {
+        const hsize_t row = s->shape[0], before = row % s->chunk[0], room = s->chunk[0] - before;
+        const void *from = (const char *)values + i * s->row_bytes;
+        m = n - i < room ? n - i : room;
+        if (m < s->chunk[0]) {
+            SALTUS_TRY(need_tail(s, err));
+            memcpy((char *)s->tail + before * s->row_bytes, from, m * s->row_bytes);
+            from = s->tail;
+        }
+        if (saltus_h5_resize(s, row + m) < 0) {
+            SALTUS_TRY(saltus_h5_fail(f, 0, err));
+        }
+        SALTUS_TRY(put_chunks(f, s, row - before, before + m, from, err));
+    }
+done:
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------
  * 64 bits
  */
 
@@ -44,21 +132,11 @@ static saltus_status copy_runs(saltus_h5_file *f, const saltus_h5_set *from,
                                saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    saltus_chunk chunk = {0};
     if (saltus_h5_get_rows(from, from->set, run, n, values) < 0) {
         SALTUS_TRY(saltus_h5_fail(f, 0, err));
     }
-    for (hsize_t c = 0; c < saltus_h5_chunks(to, n); ++c) {
-        SALTUS_TRY(saltus_h5_encode(to, values, n, c, 8, &chunk, err));
-        SALTUS_TRY(saltus_h5_reserve(f, (int64_t)chunk.size + 8192, err));
-        if (saltus_h5_put_chunk(to, run, c, &chunk) < 0) {
-            SALTUS_TRY(saltus_h5_fail(f, 0, err));
-        }
-        saltus_free(chunk.data);
-        chunk = (saltus_chunk){0};
-    }
+    status = put_chunks(f, to, run, n, values, err);
 done:
-    saltus_free(chunk.data);
     return status;
 }
 

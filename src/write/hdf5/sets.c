@@ -345,6 +345,7 @@ void saltus_h5_free_sets(saltus_h5_set *sets, size_t n)
     for (size_t i = 0; i < n; ++i) {
         saltus_free(sets[i].path);
         saltus_free(sets[i].gathered);
+        saltus_free(sets[i].tail);
     }
     saltus_free(sets);
 }

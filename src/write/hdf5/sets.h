@@ -220,10 +220,12 @@ typedef struct saltus_h5_set {
     size_t scale[SALTUS_H5_MOST_AXES];  /**< of each axis: its number among a file's sets */
     int64_t n_gathered, capacity; /**< rows that are written as one chunk; 0: none are gathered */
     char *gathered;
-    hsize_t first;    /**< how many rows are before those that are gathered */
-    bool is_seen;     /**< some of these are on the disk. They stay there as they are, not packed: a
-                           packed chunk would take new space whenever rows are added to it, because
-                           HDF5 gives none back that readers may have open */
+    hsize_t first;  /**< how many rows are before those that are gathered */
+    bool is_seen;   /**< some of these are on the disk. They stay there as they are, not packed: a
+                         packed chunk would take new space whenever rows are added to it, because
+                         HDF5 gives none back that readers may have open */
+    uint64_t *tail; /**< [row][value] of samples in chunks of several runs: those of the last chunk,
+                         if it is not full; NULL before there were any */
     bool is_shuffled; /**< they stay there shuffled, as SALTUS_CHUNK_SHUFFLED has it: HDF5 notes
                            with a chunk which filters it has passed only when its size changes */
 } saltus_h5_set;

@@ -193,24 +193,28 @@ done:
  * Delivering
  */
 
-/* Append a block's samples. Prepared chunks fit when the runs so far fill whole chunks; else, with
- * a caller that cuts blocks as it likes, HDF5 does the work, more slowly. */
-static herr_t append_samples(saltus_h5_set *s, hsize_t row, const void *values, hsize_t n,
-                             const saltus_chunk *chunks, hsize_t n_chunks)
+/* Append a block's samples. Prepared chunks fit when the runs so far fill whole chunks; else, at
+ * the end of a run that was stopped or with a caller that cuts blocks as it likes, they are made
+ * once more. */
+static saltus_status append_samples(saltus_h5_file *f, saltus_h5_set *s, const void *values,
+                                    hsize_t n, const saltus_chunk *chunks, hsize_t n_chunks,
+                                    saltus_error *err)
 {
-    if (saltus_h5_resize(s, row + n) < 0) {
-        return -1;
-    }
+    saltus_status status = SALTUS_OK;
+    const hsize_t row = s->shape[0];
     if (row % s->chunk[0] != 0) {
-        const herr_t rc = saltus_h5_put_rows(s, row, n, s->row_bytes / 8, 0, values);
-        return rc < 0 ? rc : H5Dflush(s->set); /* what it keeps in memory has no disk space yet */
+        return saltus_h5_append_samples(f, s, values, n, err);
     }
-    for (hsize_t c = 0; c < n_chunks; ++c) {
-        if (saltus_h5_put_chunk(s, row, c, &chunks[c]) < 0) {
-            return -1;
-        }
+    herr_t rc = saltus_h5_resize(s, row + n);
+    for (hsize_t c = 0; c < n_chunks && rc >= 0; ++c) {
+        rc = saltus_h5_put_chunk(s, row, c, &chunks[c]);
     }
-    return 0;
+    if (rc < 0) {
+        SALTUS_TRY(saltus_h5_fail(f, 0, err));
+    }
+    status = saltus_h5_remember_tail(s, values, n, err);
+done:
+    return status;
 }
 
 static saltus_status append(saltus_hdf5_sink *sink, const saltus_block *b, const struct prepared *p,
@@ -218,14 +222,14 @@ static saltus_status append(saltus_hdf5_sink *sink, const saltus_block *b, const
 {
     saltus_status status = SALTUS_OK;
     saltus_h5_file *f = &sink->file;
-    const hsize_t n = (hsize_t)b->n_trajectories, row = (hsize_t)f->rows;
+    const hsize_t n = (hsize_t)b->n_trajectories;
     const hsize_t points = (hsize_t)b->n_points;
     saltus_h5_set *const last[2] = {sink->final, sink->final_observables};
     const void *const values[2] = {b->counts, b->observables};
     for (int i = 0; i < N_SAMPLES; ++i) {
-        if (sink->samples[i] && append_samples(sink->samples[i], row, values_of(b, i), n,
-                                               p->chunks[i], p->n_chunks[i]) < 0) {
-            SALTUS_TRY(saltus_h5_fail(f, 0, err));
+        if (sink->samples[i]) {
+            SALTUS_TRY(append_samples(f, sink->samples[i], values_of(b, i), n, p->chunks[i],
+                                      p->n_chunks[i], err));
         }
     }
     for (int i = 0; i < 2; ++i) {
@@ -241,6 +245,7 @@ static saltus_status append(saltus_hdf5_sink *sink, const saltus_block *b, const
     }
     SALTUS_TRY(saltus_h5_add_rows(f, sink->runs, n, 1, 0, b->trajectories, err));
 done:
+    f->broken |= status != SALTUS_OK; /* some data sets may have rows that others lack */
     return status;
 }
 

@@ -1,0 +1,17 @@
+/** Chunks at the edge of a data set. */
+#ifndef SALTUS_WRITE_HDF5_EDGE_H
+#define SALTUS_WRITE_HDF5_EDGE_H
+
+#include "write/hdf5/common.h"
+
+/**
+ * Set the length of a data set's first axis. Where that ends within chunks these stay as they are
+ * on the disk, with what is beyond the end.
+ *
+ * HDF5 itself would put zeros there, pack the chunk anew and, as of 1.10.8, note which filters it
+ * has passed only if its size has changed: a chunk that deflate had not made smaller, which stands
+ * shuffled alone, is then read as other numbers.
+ */
+herr_t saltus_h5_set_length(hid_t set, hsize_t n_rows);
+
+#endif
