@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -530,6 +531,56 @@ static void a_checkpoint_that_was_left_goes(void **state)
     assert_true(file_exists("out.h5.checkpoint"));
 }
 
+/* The last point's reactions are not counted where the point did not find room, or twice. */
+static void a_sweep_that_found_no_room_goes_on(void **state)
+{
+    static const char sweep[] = "sweep decay.yaml --vary A=lin:1:30:3000 --until 2 --points 30 "
+                                "--runs 2 --record all --compress none --threads 1 -q";
+    struct rlimit limit;
+    (void)state;
+    keep_results();
+    outcome o = saltus("%s -o whole.h5", sweep);
+    assert_done(&o);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    for (rlim_t size = 6700000; size < 12000000; size += 1300000) {
+        const struct rlimit small = {size, limit.rlim_max};
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+        o = saltus("%s --overwrite -o part.h5", sweep);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+        assert_refused(&o, 1, "File too large");
+        o = saltus("resume part.h5 -q");
+        assert_done(&o);
+        assert_equal_results("whole.h5", "part.h5", 12);
+    }
+}
+
+/* Killed when all was in its file, but for the end of its writing. */
+static void a_complete_file_is_mended(void **state)
+{
+    const int64_t one = 1;
+    (void)state;
+    keep_results();
+    outcome o = saltus("run decay.yaml --until 2 --points 3 --runs 30 -q -o whole.h5");
+    assert_done(&o);
+    o = saltus("run decay.yaml --until 2 --points 3 --runs 30 -q -o out.h5");
+    assert_done(&o);
+    const hid_t file = H5Fopen("out.h5", H5F_ACC_RDWR, H5P_DEFAULT);
+    const hid_t set = H5Dopen2(file, "stats/mean", H5P_DEFAULT);
+    const hid_t space = H5Screate(H5S_SCALAR);
+    const hid_t mark = H5Acreate2(file, "torn", H5T_STD_I64LE, space, H5P_DEFAULT, H5P_DEFAULT);
+    const double zeros[8] = {0};
+    assert_true(H5Awrite(mark, H5T_NATIVE_INT64, &one) >= 0);
+    assert_true(H5Dget_storage_size(set) <= sizeof zeros);
+    assert_true(H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, zeros) >= 0);
+    (void)H5Aclose(mark);
+    (void)H5Sclose(space);
+    (void)H5Dclose(set);
+    assert_true(H5Fclose(file) >= 0);
+    o = saltus("resume out.h5 -q");
+    assert_done(&o);
+    assert_equal_results("whole.h5", "out.h5", 12);
+}
+
 static void what_cannot_go_on_says_so(void **state)
 {
     (void)state;
@@ -579,6 +630,10 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(a_killed_file_is_mended, enter_with_models,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(a_checkpoint_that_was_left_goes, enter_with_models,
+                                        leave_directory),
+        cmocka_unit_test_setup_teardown(a_sweep_that_found_no_room_goes_on, enter_with_models,
+                                        leave_directory),
+        cmocka_unit_test_setup_teardown(a_complete_file_is_mended, enter_with_models,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(what_cannot_go_on_says_so, enter_with_models,
                                         leave_directory),

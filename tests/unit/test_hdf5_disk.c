@@ -155,11 +155,13 @@ static void a_killed_run_leaves_the_last_flush(void **state)
  */
 
 static int writes_left = -1; /* then files with a name cannot be written; negative: never */
+static bool fails_once;      /* and can be written again */
 
 static ssize_t pwrite_or_fail(int fd, const void *data, size_t size, off_t at)
 {
     struct stat st;
     if (writes_left == 0 && fstat(fd, &st) == 0 && st.st_nlink > 0) {
+        writes_left = fails_once ? -1 : 0;
         errno = EIO;
         return -1;
     }
@@ -234,6 +236,57 @@ static void a_file_that_cannot_be_closed_is_let_go(void **state)
     }
 }
 
+enum { WAS_WHOLE = 10, HAS_FAILED };
+
+/* Feed all, and let one write of the end fail. */
+static int fail_at_the_end(const saltus_hdf5_layout *l, int left)
+{
+    saltus_error err = {0};
+    saltus_hdf5_sink *sink = NULL;
+    if (saltus_hdf5_sink_create("t.h5", l, &sink, NULL) != SALTUS_OK ||
+        feed_sink(sink, l, 0, l->n_trajectories, 20, NULL) != SALTUS_OK) {
+        return 0;
+    }
+    writes_left = left;
+    fails_once = true;
+    const saltus_status status = saltus_hdf5_sink_close(sink, NULL, &err);
+    return status != SALTUS_OK ? HAS_FAILED : writes_left < 0 ? 0 : WAS_WHOLE;
+}
+
+/* The disk is full for a moment, as when space that was held for the end is given back. In a child,
+ * because HDF5 may not close the file. */
+static void a_file_whose_end_failed_is_not_complete(void **state)
+{
+    static const saltus_record records[] = {SALTUS_RECORD_ALL, SALTUS_RECORD_FINAL,
+                                            SALTUS_RECORD_STATS, SALTUS_RECORD_HISTOGRAM};
+    (void)state;
+    for (size_t i = 0; i < sizeof records / sizeof *records; ++i) {
+        saltus_hdf5_layout l = layout_of(7, 3, 1, 60);
+        int n = 0, n_looked_at = 0, code = 0;
+        l.options.record = records[i];
+        do {
+            const pid_t child = fork();
+            if (child == 0) {
+                _exit(fail_at_the_end(&l, n));
+            }
+            (void)waitpid(child, &code, 0);
+            assert_true(WIFEXITED(code));
+            const hid_t file = H5Fopen("t.h5", H5F_ACC_RDONLY, H5P_DEFAULT);
+            const bool is_open = file >= 0, has_failed = WEXITSTATUS(code) == HAS_FAILED;
+            const bool is_complete = is_open && read_attribute(file, "complete") != 0;
+            n_looked_at += is_open && has_failed && !is_complete;
+            (void)H5Fclose(file);
+            if (is_complete) { /* it was the last writes that failed, of marks */
+                check_file("t.h5", &l, l.n_trajectories, true);
+            }
+            ++n;
+        } while (WEXITSTATUS(code) == HAS_FAILED);
+        assert_int_equal(WEXITSTATUS(code), WAS_WHOLE);
+        check_file("t.h5", &l, l.n_trajectories, true);
+        assert_true(n_looked_at > 5);
+    }
+}
+
 /* 1000 runs of 11 times and 2 counts, 1 observable; on disks with a byte too little, and enough. */
 static void what_cannot_fit_is_refused(void **state)
 {
@@ -289,6 +342,7 @@ int main(void)
         cmocka_unit_test(a_file_size_limit_keeps_what_was_delivered),
         cmocka_unit_test(a_killed_run_leaves_the_last_flush),
         cmocka_unit_test(a_failing_disk_is_told),
+        cmocka_unit_test(a_file_whose_end_failed_is_not_complete),
         cmocka_unit_test(what_cannot_fit_is_refused),
         cmocka_unit_test(a_file_that_cannot_be_closed_is_let_go),
     };

@@ -172,12 +172,13 @@ done:
 static saltus_status find_rows(saltus_h5_file *f, const saltus_results *r, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const hsize_t most = common_rows(f);
-    if (f->layout.sweep) {
-        SALTUS_TRY(saltus_h5_read_number(r, "/", "sweep_points", H5T_NATIVE_INT64, &f->rows, err));
-        f->rows = f->rows < (int64_t)most ? f->rows : (int64_t)most;
-    } else {
+    const char *rows = f->layout.sweep ? "sweep_points" : "trajectories";
+    const int64_t common = (int64_t)common_rows(f);
+    SALTUS_TRY(saltus_h5_read_number(r, "/", rows, H5T_NATIVE_INT64, &f->rows, err));
+    f->rows = f->rows < common ? f->rows : common;
+    if (!f->layout.sweep) { /* the newest of no more: saltus_file_state_read has told so */
         const saltus_h5_set *state = saltus_h5_find(f, SALTUS_SET_STATE);
+        const hsize_t most = f->rows > 0 ? (hsize_t)f->rows : 0;
         SALTUS_TRY(saltus_h5_read_state(state, most, f->ensemble, &f->state, err));
         f->rows = f->state.rows;
     }
@@ -227,6 +228,7 @@ saltus_status saltus_h5_extend(saltus_h5_file *f, int64_t closing, saltus_error 
     }
     if (f->layout.sweep) {
         SALTUS_TRY(saltus_h5_read_number(&r, "/", "events", H5T_NATIVE_INT64, &f->events, err));
+        f->events_of[f->rows % f->n_events_of] = f->events;
     }
     SALTUS_TRY(
         saltus_h5_read_number(&r, "/", "seconds", H5T_NATIVE_DOUBLE, &f->seconds_before, err));

@@ -156,8 +156,10 @@ saltus_status saltus_h5_make_room(saltus_h5_file *f, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     size_t most = 0;
+    f->n_events_of = 2; /* one before and one behind those that are gathered */
     for (size_t i = 0; i < f->n_sets; ++i) {
         saltus_h5_set *s = &f->sets[i];
+        f->n_events_of = s->capacity + 2 > f->n_events_of ? s->capacity + 2 : f->n_events_of;
         most = !s->grows && s->kind->fill && s->row_bytes > most ? s->row_bytes : most;
         if (s->capacity > 0) {
             s->gathered = saltus_calloc((size_t)s->capacity, s->row_bytes);
@@ -166,6 +168,10 @@ saltus_status saltus_h5_make_room(saltus_h5_file *f, saltus_error *err)
     }
     f->scratch = saltus_calloc(most, 1);
     SALTUS_NEED(f->scratch);
+    if (f->layout.sweep) {
+        f->events_of = saltus_calloc((size_t)f->n_events_of, sizeof *f->events_of);
+        SALTUS_NEED(f->events_of);
+    }
 done:
     return status;
 }
@@ -392,6 +398,7 @@ void saltus_h5_free_file(saltus_h5_file *f)
     saltus_free(f->filling.packed);
     saltus_free(f->bin_edges);
     saltus_free(f->scratch);
+    saltus_free(f->events_of);
     saltus_free(f->path);
 }
 
@@ -399,7 +406,7 @@ static herr_t write_report(saltus_h5_file *f, const saltus_run_report *report)
 {
     const int64_t n = (int64_t)(f->layout.sweep ? saltus_h5_length(&f->layout, 'g')
                                                 : (hsize_t)f->layout.n_trajectories);
-    const int complete = f->rows == n;
+    const int complete = f->rows == n && !f->broken;
     herr_t rc = 0;
     if (report) {
         const double seconds = f->seconds_before + report->seconds;

@@ -49,8 +49,11 @@ typedef struct saltus_h5_file {
     saltus_collector *ensemble; /**< of a run; NULL in a sweep */
     saltus_h5_filling filling;
     saltus_h5_slots state;
-    bool keeps_state;      /**< trajectories are missing before those that came since */
-    int64_t events;        /**< of a sweep: in its rows */
+    bool keeps_state;   /**< trajectories are missing before those that came since */
+    int64_t events;     /**< of a sweep: in its rows */
+    int64_t *events_of; /**< [n_events_of] of a sweep: in the first r rows, at r % n_events_of, for
+                             as many as may be taken back after a failure */
+    int64_t n_events_of;
     double seconds_before; /**< in a file that is extended */
     void *scratch;         /**< a data set that is written whole */
     pthread_mutex_t lock;  /**< HDF5 is no library for threads: held wherever it is used in a run */

@@ -190,6 +190,7 @@ void saltus_h5_rescue(saltus_h5_file *f)
         least = s->grows && s->shape[0] < least ? s->shape[0] : least;
     }
     f->rows = (int64_t)least;
+    f->events = f->events_of[f->rows % f->n_events_of];
 }
 
 /* HDF5 1.10 remembers the chunk whose writing failed as if it were there, and shrinking the data

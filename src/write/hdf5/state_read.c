@@ -65,6 +65,11 @@ saltus_status saltus_file_state_read(const char *path, saltus_file_state *out, s
     } else if (!out->is_sweep) {
         SALTUS_TRY(saltus_h5_load_state(r, out->n_done, NULL, &out->n_done, err));
     }
+    if (out->complete && saltus_h5_is_torn(r)) { /* nobody goes on, who would mend it */
+        saltus_results_close(r);
+        r = NULL;
+        SALTUS_TRY(saltus_results_open(path, &r, err));
+    }
 done:
     saltus_results_close(r);
     saltus_h5_quiet_end(&quiet);

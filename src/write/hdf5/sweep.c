@@ -37,6 +37,8 @@ saltus_status saltus_h5_add_point(saltus_h5_file *f, const saltus_collector *c, 
     if (f->broken) {
         SALTUS_FAIL(SALTUS_E_IO, "%s: writing failed before", f->path);
     }
+    const int64_t events = saltus_count_sum(f->events, c->events);
+    f->events_of[(f->rows + 1) % f->n_events_of] = events;
     f->filling.from = c;
     f->filling.column = -1;
     for (size_t i = 0; i < f->n_sets; ++i) { /* all have the row before one is written */
@@ -52,7 +54,7 @@ saltus_status saltus_h5_add_point(saltus_h5_file *f, const saltus_collector *c, 
         }
     }
     ++f->rows;
-    f->events = saltus_count_sum(f->events, c->events);
+    f->events = events;
     status = saltus_h5_flush_sometimes(f, err);
 done:
     return status;
