@@ -223,6 +223,47 @@ static void each_write_may_be_the_last(void **state)
     }
 }
 
+/* What has the name can be read, and where nothing has it, or nothing is in it, one begins anew. */
+static int kill_at_each_write_of_the_beginning(bool overwrite)
+{
+    saltus_hdf5_layout l = layout_of(7, 3, 1, 60);
+    l.options.overwrite = true;
+    for (int64_t n = 0;; ++n) {
+        int code = 0;
+        (void)unlink("t.h5");
+        if (overwrite) {
+            run_and_check(l, 20);
+        }
+        const pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            saltus_hdf5_sink *sink = NULL;
+            writes_left = n;
+            const bool good = saltus_hdf5_sink_create("t.h5", &l, &sink, NULL) == SALTUS_OK;
+            _exit(good ? 0 : 1);
+        }
+        (void)waitpid(child, &code, 0);
+        if (!overwrite && access("t.h5", F_OK) == 0) {
+            saltus_results *r = NULL;
+            assert_int_equal(saltus_results_open("t.h5", &r, NULL), SALTUS_OK);
+            saltus_results_close(r);
+        }
+        run_and_check(l, 20);
+        assert_int_not_equal(access("t.h5.new", F_OK), 0);
+        if (WIFEXITED(code)) {
+            assert_int_equal(WEXITSTATUS(code), 0);
+            return (int)n;
+        }
+    }
+}
+
+static void a_file_that_never_began_is_in_nobodys_way(void **state)
+{
+    (void)state;
+    assert_true(kill_at_each_write_of_the_beginning(false) > 10);
+    assert_true(kill_at_each_write_of_the_beginning(true) > 10);
+}
+
 /* ------------------------------------------------------------------------------------------------
  * Two writers
  */
@@ -317,9 +358,13 @@ static int look(void)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(samples_survive),         cmocka_unit_test(last_samples_survive),
-        cmocka_unit_test(statistics_survive),      cmocka_unit_test(each_write_may_be_the_last),
-        cmocka_unit_test(two_writers_do_not_meet), cmocka_unit_test(a_file_is_written_once),
+        cmocka_unit_test(samples_survive),
+        cmocka_unit_test(last_samples_survive),
+        cmocka_unit_test(statistics_survive),
+        cmocka_unit_test(each_write_may_be_the_last),
+        cmocka_unit_test(a_file_that_never_began_is_in_nobodys_way),
+        cmocka_unit_test(two_writers_do_not_meet),
+        cmocka_unit_test(a_file_is_written_once),
         cmocka_unit_test(readers_look_on),
     };
     if (argc > 1 && strcmp(argv[1], "look") == 0) {

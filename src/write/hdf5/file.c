@@ -205,7 +205,7 @@ saltus_status saltus_h5_open_file(saltus_h5_file *f, const char *path,
                                   const saltus_hdf5_layout *layout, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    bool created = false;
+    saltus_h5_birth birth = {.path = path};
     int64_t now, closing;
     *f = (saltus_h5_file){.file = H5I_INVALID_HID,
                           .state.newer = 1, /* the first is written first */
@@ -226,9 +226,10 @@ saltus_status saltus_h5_open_file(saltus_h5_file *f, const char *path,
         SALTUS_TRY(saltus_h5_extend(f, closing, err));
     } else {
         SALTUS_TRY(saltus_h5_make_room(f, err));
-        SALTUS_TRY(saltus_h5_start(path, layout->options.overwrite, now, closing, layout->reserve,
-                                   &f->reserve, &f->file, &created, err));
+        SALTUS_TRY(saltus_h5_start(&birth, layout->options.overwrite, now, closing, layout->reserve,
+                                   &f->reserve, &f->file, err));
         SALTUS_TRY(saltus_h5_create(f, err));
+        SALTUS_TRY(saltus_h5_appear(&birth, err));
     }
     if (!layout->has_no_readers && saltus_h5_go_live(f) < 0) {
         SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", path, saltus_h5_cause());
@@ -238,9 +239,7 @@ saltus_status saltus_h5_open_file(saltus_h5_file *f, const char *path,
     f->layout.sources = NULL;
     f->last_flush = saltus_now();
 done:
-    if (status != SALTUS_OK && created) {
-        saltus_h5_remove(path, f->reserve.fd);
-    }
+    saltus_h5_end_birth(&birth, status != SALTUS_OK, f->reserve.fd);
     return status;
 }
 

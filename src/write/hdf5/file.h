@@ -96,17 +96,34 @@ saltus_h5_set *saltus_h5_find(saltus_h5_file *f, saltus_h5_id id);
 
 /* ---- start.c ---- */
 
+/** How a file comes under its name: one that is new is made beside its place, as PATH.new, so that
+ * what has the name can be gone on with, and is put there when it has all of its data sets. Where
+ * a file is there already, it is made in that one. */
+typedef struct saltus_h5_birth {
+    const char *path;
+    char *beside;
+    bool is_beside;   /**< it is there, and ours */
+    bool is_at_place; /**< it was put there */
+} saltus_h5_birth;
+
 /**
  * Create a file that takes `now` bytes at once and `closing` more when it is closed; see
  * write/hdf5/reserve.h. With `overwrite` it may take the place of a result, never of anything else.
- * On failure nothing is left, but the reserve is to be closed.
+ * In any case saltus_h5_end_birth is to be called, and the reserve to be closed behind it.
  *
- * @param[out] created the file is new: to be removed when what follows fails
+ * @param birth with its path alone
  */
-SALTUS_MUST_CHECK saltus_status saltus_h5_start(const char *path, bool overwrite, int64_t now,
+SALTUS_MUST_CHECK saltus_status saltus_h5_start(saltus_h5_birth *birth, bool overwrite, int64_t now,
                                                 int64_t closing, saltus_reserve_mode mode,
-                                                saltus_reserve *reserve, hid_t *file, bool *created,
+                                                saltus_reserve *reserve, hid_t *file,
                                                 saltus_error *err);
+/** Let it have its name. SALTUS_E_IO when another process has made one of that name meanwhile. */
+SALTUS_MUST_CHECK saltus_status saltus_h5_appear(saltus_h5_birth *birth, saltus_error *err);
+/** After a failure remove the new file, which is open as fd; free the rest. */
+void saltus_h5_end_birth(saltus_h5_birth *birth, bool has_failed, int fd);
+/** Give a file another name. Unless it replaces what is there, one that has come meanwhile stays,
+ * where the file system can do that: EEXIST. Returns errno, or 0. */
+int saltus_h5_publish(const char *from, const char *to, bool replaces);
 /** Refuse to replace what another process is writing, what Saltus has not written, and without
  * `overwrite` also what it has. An empty file is nobody's. SALTUS_E_IO. */
 SALTUS_MUST_CHECK saltus_status saltus_h5_check_existing(int fd, const char *path, bool overwrite,

@@ -38,6 +38,8 @@ bool saltus_h5_is_written(const char *path);
  * told first and made later. What was there keeps its place. fd is locked. */
 void saltus_h5_lengthen(int fd);
 
+/** The first attribute of each file that Saltus writes. */
+#define SALTUS_H5_MARK "saltus_version"
 /** An attribute, 1: the writer died, so that statistics may be of several flushes. */
 #define SALTUS_H5_TORN "torn"
 

@@ -53,20 +53,6 @@ done:
     return status;
 }
 
-/* A file that has come under the name meanwhile stays, where the file system can do that. */
-static int publish(const saltus_h5_merging *m, const char *out)
-{
-    if (!m->replaces) {
-        if (renameat2(AT_FDCWD, m->temporary, AT_FDCWD, out, RENAME_NOREPLACE) == 0) {
-            return 0;
-        }
-        if (errno != EINVAL && errno != ENOSYS) {
-            return errno;
-        }
-    }
-    return rename(m->temporary, out) == 0 ? 0 : errno;
-}
-
 /* An empty file beside its place. */
 static saltus_status make_temporary(saltus_h5_merging *m, const char *out, saltus_error *err)
 {
@@ -293,7 +279,7 @@ static saltus_status make_whole(saltus_h5_merging *m, const char *out, bool over
     }
     m->is_open = false;
     SALTUS_TRY(saltus_h5_close_file(&m->file, &report, err));
-    const int problem = publish(m, out);
+    const int problem = saltus_h5_publish(m->temporary, out, m->replaces);
     if (problem) {
         SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", out, strerror(problem));
     }

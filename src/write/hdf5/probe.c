@@ -14,8 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define VERSION_MARK "saltus_version"
-
 enum {
     MOST_CPU = 3,   /* seconds: headers take some ms */
     MOST_WALL = 60, /* seconds, of a slow disk */
@@ -162,7 +160,7 @@ static bool has_our_mark(const char *path)
     if (fd >= 0) {
         (void)close(fd);
     }
-    return n > 0 && memmem(head, (size_t)n, VERSION_MARK, strlen(VERSION_MARK));
+    return n > 0 && memmem(head, (size_t)n, SALTUS_H5_MARK, strlen(SALTUS_H5_MARK));
 }
 
 /* All objects of a file, whatever they are for. */
@@ -173,7 +171,7 @@ static saltus_h5_kind look_at_objects(const char *path)
     saltus_h5_quiet_begin(&quiet);
     const hid_t file = saltus_h5_open_for_reading(path);
     if (file >= 0) {
-        kind = H5Aexists(file, VERSION_MARK) > 0 ? SALTUS_H5_RESULT : SALTUS_H5_FOREIGN;
+        kind = H5Aexists(file, SALTUS_H5_MARK) > 0 ? SALTUS_H5_RESULT : SALTUS_H5_FOREIGN;
         look_at_all(file);
         (void)H5Fclose(file);
     }

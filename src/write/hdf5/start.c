@@ -3,17 +3,46 @@
 #include "write/hdf5/live.h"
 #include "write/hdf5/probe.h"
 
+#include "core/memory.h"
+
 #include <sys/file.h>
 #include <sys/stat.h>
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-/* Bytes of a superblock of version 3: a file that has no more was killed while it was made. */
-enum { SUPERBLOCK = 48 };
+enum {
+    SUPERBLOCK = 48,    /* bytes of one of version 3 */
+    FIRST_BLOCK = 2048, /* HDF5's first block of metadata, where the root is */
+    HEAD_BYTES = 4096   /* with the root, and so with our mark */
+};
+
+/* Whether its writer was killed while it was made, in the place of another: the superblock tells of
+ * the first block alone, which is empty, or begins with what we begin with. Byte 11 tells by a bit,
+ * 1, that it was open; bytes 28 to 35 are the end, little-endian (HDF5 File Format Specification
+ * 3.0, II.A). */
+static bool has_nothing(int fd, off_t size)
+{
+    unsigned char head[HEAD_BYTES];
+    static const unsigned char none[FIRST_BLOCK];
+    uint64_t end = 0;
+    const ssize_t n = pread(fd, head, sizeof head, 0);
+    if (size <= SUPERBLOCK || n <= SUPERBLOCK) {
+        return n == size;
+    }
+    for (int i = 8; i-- > 0;) {
+        end = end << 8 | head[28 + i];
+    }
+    const size_t block = (size_t)n < FIRST_BLOCK ? (size_t)n : FIRST_BLOCK;
+    return head[8] == 3 && head[11] < 2 && end <= FIRST_BLOCK + SUPERBLOCK &&
+           (memcmp(head + SUPERBLOCK, none, block - SUPERBLOCK) == 0 ||
+            (end < (uint64_t)size &&
+             memmem(head, (size_t)n, SALTUS_H5_MARK, sizeof SALTUS_H5_MARK - 1)));
+}
 
 static saltus_status refuse(const char *path, const char *what, const char *hint, saltus_error *err)
 {
@@ -46,7 +75,7 @@ saltus_status saltus_h5_check_existing(int fd, const char *path, bool overwrite,
         memcmp(head, signature, sizeof head) != 0) {
         SALTUS_TRY(refuse(path, "is no HDF5 file", remove_it, err));
     }
-    if (st.st_size <= SUPERBLOCK) {
+    if (has_nothing(fd, st.st_size)) {
         goto done;
     }
     SALTUS_TRY(saltus_h5_probe(path, &kind, err));
@@ -64,29 +93,29 @@ done:
     return status;
 }
 
-/* Open the file and lock it, until it is closed. What stands there is looked at under the lock: who
- * has made it may come second to who opened it then and has written it whole. */
-static saltus_status open_target(const char *path, bool overwrite, int *fd, bool *created,
-                                 saltus_error *err)
+/* Open the file, or make it beside its place, and lock it, until it is closed. What stands there is
+ * looked at under the lock: who has made it may come second to who opened it then and has written
+ * it whole. What is left beside the place is of one who was killed. */
+static saltus_status open_target(saltus_h5_birth *birth, bool overwrite, int *fd, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    struct stat st;
-    *fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    *created = *fd >= 0;
-    if (*fd < 0 && errno == EEXIST) {
-        *fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    const char *path = birth->path;
+    struct stat there;
+    *fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    birth->is_beside = *fd < 0 && errno == ENOENT && lstat(path, &there) != 0;
+    if (birth->is_beside) {
+        *fd = open(birth->beside, O_RDWR | O_CREAT | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC, 0666);
     }
     if (*fd < 0) {
         SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", path, strerror(errno));
     }
-    if (saltus_h5_lock(*fd) == EAGAIN || !saltus_h5_is_at(path, *fd)) {
-        *created = false; /* another process was faster, and has it now */
+    const char *at = birth->is_beside ? birth->beside : path;
+    if (saltus_h5_lock(*fd) == EAGAIN || !saltus_h5_is_at(at, *fd)) {
+        birth->is_beside = false; /* another process was faster, and has it now */
         SALTUS_FAIL(SALTUS_E_IO, "%s: another process is writing this file", path);
     }
-    *created &= fstat(*fd, &st) == 0 && st.st_size == 0;
-    if (!*created) {
-        SALTUS_TRY(saltus_h5_check_existing(*fd, path, overwrite, err));
-    }
+    status = saltus_h5_check_existing(*fd, at, overwrite || birth->is_beside, err);
+    birth->is_beside &= status == SALTUS_OK; /* then it is ours */
 done:
     if (status != SALTUS_OK && *fd >= 0) {
         (void)close(*fd);
@@ -134,13 +163,60 @@ static hid_t create_file(const char *path)
     return file;
 }
 
-saltus_status saltus_h5_start(const char *path, bool overwrite, int64_t now, int64_t closing,
-                              saltus_reserve_mode mode, saltus_reserve *reserve, hid_t *file,
-                              bool *created, saltus_error *err)
+/* A file that has come under the name meanwhile stays, where the file system can do that. */
+int saltus_h5_publish(const char *from, const char *to, bool replaces)
+{
+    if (!replaces) {
+        if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) {
+            return 0;
+        }
+        if (errno != EINVAL && errno != ENOSYS) {
+            return errno;
+        }
+    }
+    return rename(from, to) == 0 ? 0 : errno;
+}
+
+saltus_status saltus_h5_appear(saltus_h5_birth *birth, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
+    const int problem = birth->is_beside ? saltus_h5_publish(birth->beside, birth->path, false) : 0;
+    if (problem == EEXIST) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: another process is writing this file", birth->path);
+    }
+    if (problem) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", birth->path, strerror(problem));
+    }
+    birth->is_at_place = birth->is_beside;
+    birth->is_beside = false;
+done:
+    return status;
+}
+
+void saltus_h5_end_birth(saltus_h5_birth *birth, bool has_failed, int fd)
+{
+    if (has_failed && birth->is_beside) {
+        saltus_h5_remove(birth->beside, fd);
+    }
+    if (has_failed && birth->is_at_place) {
+        saltus_h5_remove(birth->path, fd);
+    }
+    saltus_free(birth->beside);
+    *birth = (saltus_h5_birth){0};
+}
+
+saltus_status saltus_h5_start(saltus_h5_birth *birth, bool overwrite, int64_t now, int64_t closing,
+                              saltus_reserve_mode mode, saltus_reserve *reserve, hid_t *file,
+                              saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const char *path = birth->path;
+    const size_t size = strlen(path) + sizeof ".new";
     int fd;
-    SALTUS_TRY(open_target(path, overwrite, &fd, created, err));
+    birth->beside = saltus_calloc(size, 1);
+    SALTUS_NEED(birth->beside);
+    (void)snprintf(birth->beside, size, "%s.new", path);
+    SALTUS_TRY(open_target(birth, overwrite, &fd, err));
     int problem = saltus_reserve_open(reserve, fd, path, closing, mode);
     problem = problem ? problem : saltus_reserve_grow(reserve, 0, now);
     if (problem) {
@@ -149,7 +225,7 @@ saltus_status saltus_h5_start(const char *path, bool overwrite, int64_t now, int
         saltus_error_hint(err, "at least %.1f MiB are needed", (double)(now + closing) / (1 << 20));
         goto done;
     }
-    *file = create_file(path);
+    *file = create_file(birth->is_beside ? birth->beside : path);
     saltus_reserve_cut(reserve, 0);
     problem = saltus_reserve_grow(reserve, 0, now);
     if (*file < 0 || problem) {
@@ -157,10 +233,6 @@ saltus_status saltus_h5_start(const char *path, bool overwrite, int64_t now, int
                     problem ? strerror(problem) : saltus_h5_cause());
     }
 done:
-    if (status != SALTUS_OK && *created) {
-        saltus_h5_remove(path, reserve->fd);
-        *created = false;
-    }
     return status;
 }
 
