@@ -317,6 +317,14 @@ static saltus_status find_done(saltus_cli_run_arguments *a, saltus_error *err)
                                state.is_sweep ? "is of a sweep, which has all of its points"
                                               : "an older version wrote it, which kept no state");
     }
+    if (state.n_shards > 0) {
+        (void)saltus_cli_fail(err, SALTUS_E_INVALID,
+                              "%s: is shard %lld of %lld, which has the trajectories of that part",
+                              a->output, (long long)(state.shard % state.n_shards),
+                              (long long)state.n_shards);
+        (void)snprintf(err->hint, sizeof err->hint, "extend the file that saltus merge makes");
+        return err->code;
+    }
     if (!state.complete) {
         (void)saltus_cli_fail(err, SALTUS_E_INVALID, "%s: is not complete: %lld of %lld run%s",
                               a->output, (long long)state.n_done, (long long)state.requested,

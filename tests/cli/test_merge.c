@@ -464,6 +464,31 @@ static void what_is_no_run_is_named(void **state)
     assert_equal_results("p3.h5", "auto.h5", 12);
 }
 
+/* A part has its trajectories, no more: those behind it are another's, or nobody's. */
+static void a_part_is_not_extended(void **state)
+{
+    const char *run = "run decay.yaml --until 2 --points 4 -q";
+    const int64_t fewer = 90;
+    (void)state;
+    keep_results();
+    for (int s = 0; s < 2; ++s) {
+        const outcome o = saltus("%s --runs 100 --shard %d/2 -o p%d.h5", run, s, s);
+        assert_done(&o);
+    }
+    outcome o = saltus("%s --runs 5 --append -o p1.h5", run);
+    assert_refused(&o, 2, "p1.h5: is shard 1 of 2");
+    for (int s = 0; s < 2; ++s) { /* as a part is that another program has extended */
+        const hid_t file = H5Fopen(s ? "p1.h5" : "p0.h5", H5F_ACC_RDWR, H5P_DEFAULT);
+        const hid_t whole = H5Aopen(file, "whole_runs", H5P_DEFAULT);
+        assert_true(H5Awrite(whole, H5T_NATIVE_INT64, &fewer) >= 0);
+        (void)H5Aclose(whole);
+        (void)H5Fclose(file);
+    }
+    o = saltus("merge p0.h5 p1.h5 -o all.h5");
+    assert_refused(&o, 2, "p1.h5: has trajectories up to 99, and those of the whole end at 89");
+    assert_false(file_exists("all.h5"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -481,6 +506,7 @@ int main(void)
                                         leave_directory),
         cmocka_unit_test_setup_teardown(what_is_no_run_is_named, enter_with_models,
                                         leave_directory),
+        cmocka_unit_test_setup_teardown(a_part_is_not_extended, enter_with_models, leave_directory),
         cmocka_unit_test_setup_teardown(what_cannot_be_cut_is_refused, enter_with_models,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(what_is_no_sweep_is_named, enter_with_models,

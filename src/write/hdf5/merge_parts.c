@@ -178,6 +178,11 @@ static saltus_status check_parts(saltus_h5_merging *m, saltus_error *err)
     if (next < begin + n) {
         SALTUS_TRY(say_missing(m, next, begin + n, err));
     }
+    if (next > begin + n) { /* a part was extended */
+        SALTUS_FAIL(SALTUS_E_INVALID, "%s: has %s up to %lld, and those of the whole end at %lld",
+                    last->path, names[last->cut].many, (long long)next - 1,
+                    (long long)(begin + n - 1));
+    }
     m->runs = first->cut == SALTUS_CUT_POINTS ? first->n_runs : n;
 done:
     return status;
