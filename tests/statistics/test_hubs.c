@@ -253,6 +253,85 @@ static void further_bits_are_drawn_where_needed(void **state)
     saltus_model_destroy(m);
 }
 
+/* Reactions of one pair and one constant: a class of as many ways. */
+static saltus_model *crowd(int n)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    fprintf(out, "species: {A: 3, B: 4");
+    for (int s = 0; s < 100; ++s) {
+        fprintf(out, ", X%d: 0", s);
+    }
+    fprintf(out, "}\nreactions:\n");
+    for (int r = 0; r < n; ++r) {
+        fprintf(out, "  r%d: A + B -> A + B + X%d @ 1e-12\n", r, r % 100);
+    }
+    assert_int_equal(fclose(out), 0);
+    saltus_model *m = bits_parse(text);
+    free(text);
+    return m;
+}
+
+/* No weight leaves 64 bits, however many reactions have the same reactants and constant. */
+static void weights_hold_the_largest_counts(void **state)
+{
+    enum { N = 40000 };
+    (void)state;
+    saltus_model *m = crowd(N);
+    const saltus_tables *t = &m->network->tables;
+    hand *h = pick_up(t);
+    for (int s = 0; s < t->n_species; ++s) {
+        set_count(h, s, SALTUS_HUB_LARGEST);
+    }
+    assert_int_equal(saltus_hubs_rebuild(&h->p, &h->d), SALTUS_FINE);
+    const double sum = N * 1e-12 * 0x1p96;
+    if (!(total_of(h) >= sum && total_of(h) < 1.001 * sum)) {
+        fail_msg("the total is %g, and %g the propensities' sum", total_of(h), sum);
+    }
+    int64_t found[100] = {0};
+    for (int i = 0; i < 10 * N; ++i) {
+        const saltus_spot spot = {total_of(h) * (i + 0.5) / (10 * N), 0.0};
+        int near = 0;
+        const int r = saltus_hubs_find(&h->p, &h->d, spot, &near);
+        found[r < 0 ? 0 : r % 100] += r >= 0;
+    }
+    for (int k = 0; k < 100; ++k) { /* 400 reactions have 10 spots each, and one at the ends */
+        assert_in_range(found[k], 3600, 4400);
+    }
+    put_down(h);
+    saltus_model_destroy(m);
+}
+
+/* A way is found as by passing one after the other, to the same bits. */
+static void ways_are_as_if_passed_one_by_one(void **state)
+{
+    static const int sizes[] = {1, 2, 3, 7, 8, 9, 10, 100, 4000};
+    static const double widths[] = {1.0, 3.0, 7.0, 1000003.0, 0x1p40};
+    (void)state;
+    uint64_t random = 3;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
+        for (size_t k = 0; k < sizeof widths / sizeof *widths; ++k) {
+            const int n = sizes[i];
+            const double each = widths[k];
+            for (int trial = 0; trial < 2000; ++trial) {
+                const double at = (double)(draw(&random) % (uint32_t)(n + 1)) * each;
+                const double low = trial % 4 == 0   ? at
+                                   : trial % 4 == 1 ? nextafter(at, 0.0)
+                                   : trial % 4 == 2 ? nextafter(at, INFINITY)
+                                                    : n * each * draw(&random) * 0x1p-31;
+                saltus_spot spot = {low, low + 0.25 * each}, passed = spot;
+                int way = 0;
+                for (; way + 1 < n && !(passed.low < each); ++way) {
+                    saltus_spot_leave(&passed, each);
+                }
+                assert_int_equal(saltus_hub_find_way(&spot, n, each), way);
+                assert_memory_equal(&spot, &passed, sizeof spot);
+            }
+        }
+    }
+}
+
 /* ---- moments ---- */
 
 enum { PLACES = 17, MOLECULES = 1700, CATALYST = 60 };
@@ -470,6 +549,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reactions_have_their_shares),
         cmocka_unit_test(further_bits_are_drawn_where_needed),
+        cmocka_unit_test(weights_hold_the_largest_counts),
+        cmocka_unit_test(ways_are_as_if_passed_one_by_one),
         cmocka_unit_test(hops_are_binomial),
         cmocka_unit_test(reactions_that_lack_reactants_idle),
         cmocka_unit_test(devices_and_layouts_change_no_bit),

@@ -8,6 +8,7 @@
 enum {
     SALTUS_HUB_FEW = 25,   /* a smaller count is its own bound */
     SALTUS_HUB_BLOCK = 16, /* entries of a class whose weights are summed */
+    SALTUS_HUB_WAYS = 8,   /* more ways of an entry are not passed one by one */
 };
 /* 1: the values of a tree stand side by side at multiples of 16 bytes. */
 #ifndef SALTUS_HUBS_SIDE_BY_SIDE
@@ -129,18 +130,33 @@ SALTUS_FN int saltus_hub_alone(const saltus_alone *alone, int n, double most, do
     return saltus_hub_fires(spot, most, each * x, near) ? alone[i].reaction : -1;
 }
 
+/* In which of n ways a spot lies, each of them `each` wide, a whole number; the spot becomes
+ * relative to it. Below 2^53 all of this is exact, and the quotient of a spot below a boundary is
+ * never rounded up to it, so that both ways of counting give the same bits. */
+SALTUS_FN int saltus_hub_find_way(saltus_spot *spot, int n, double each)
+{
+    int way = 0;
+    if (SALTUS_RARE(n > SALTUS_HUB_WAYS)) {
+        const double quotient = saltus_divide(spot->low, each);
+        way = quotient < (double)(n - 1) ? (int)quotient : n - 1;
+        saltus_spot_leave(spot, (double)way * each);
+        return way;
+    }
+#if !SALTUS_DEVICE /* the first two without branches, which a processor cannot foresee */
+    way = (n > 1 && spot->low >= each) + (n > 2 && spot->low >= 2.0 * each);
+    saltus_spot_leave(spot, (double)way * each);
+#endif
+    for (; way + 1 < n && !(spot->low < each); ++way) {
+        saltus_spot_leave(spot, each);
+    }
+    return way;
+}
+
 /* The same of the ways of an entry, each of them `each` wide, of which `ways / most` fire. */
 SALTUS_FN int saltus_hub_way(const saltus_entry *q, const int32_t *reactions, double each,
                              double most, double ways, saltus_spot spot, int *near)
 {
-    int way = 0;
-#if !SALTUS_DEVICE /* the first two without branches, which a processor cannot foresee */
-    way = (q->ways > 1 && spot.low >= each) + (q->ways > 2 && spot.low >= 2.0 * each);
-    saltus_spot_leave(&spot, (double)way * each);
-#endif
-    for (; way + 1 < q->ways && !(spot.low < each); ++way) { /* exact: they are whole numbers */
-        saltus_spot_leave(&spot, each);
-    }
+    const int way = saltus_hub_find_way(&spot, q->ways, each);
     *near |= each < spot.high;
     return !saltus_hub_fires(spot, most, ways, near) ? -1
            : q->ways == 1                            ? q->reaction

@@ -10,6 +10,9 @@ enum { FEWEST_REACTIONS = 257 };
 /* A leaf has so many classes, at most, and a class so many partners: then neither the sum of a leaf
  * nor a choice in it grows with the network. The next leaf or class goes on. */
 enum { MOST_CLASSES = 8, MOST_PARTNERS = 256 };
+/* A class has so many ways, at most: then its weight has less than 63 bits, whatever its partners
+ * count (SALTUS_HUB_LARGEST). */
+enum { MOST_CLASS_WAYS = 1 << 14 };
 /* Shorter classes are scanned from their first entry. */
 enum { FEWEST_BLOCKED = 2 * SALTUS_HUB_BLOCK };
 
@@ -27,8 +30,8 @@ typedef struct maker {
     saltus_member *members;
     int32_t *reach, *own, *own_of;
     saltus_firing *firings;
-    /* While they are laid out: classes of the last hub, entries of the last class. */
-    int hub_classes, class_entries;
+    /* While they are laid out: classes of the last hub, entries and ways of the last class. */
+    int hub_classes, class_entries, class_ways;
 } maker;
 
 #define ARRAY(name, n)                                                              \
@@ -71,7 +74,7 @@ static void begin_class(maker *m, const saltus_spoke *s)
     }
     ++t->n_classes;
     ++m->hub_classes;
-    m->class_entries = 0;
+    m->class_entries = m->class_ways = 0;
 }
 
 static void begin_entry(maker *m, const saltus_spoke *s)
@@ -95,6 +98,7 @@ static void add_ways(maker *m, const saltus_spoke *s)
         m->entries[t->n_entries - 1].ways += s->ways;
     }
     t->n_entry_reactions += s->ways;
+    m->class_ways += s->ways;
 }
 
 /* Hubs, classes and entries from the sorted spokes. All entries have their reactions in
@@ -115,7 +119,8 @@ static void lay_out(maker *m)
             before = s;
             continue;
         }
-        const bool same_class = before && before->partner >= 0 && s->rate == before->rate,
+        const bool same_class = before && before->partner >= 0 && s->rate == before->rate &&
+                                m->class_ways + s->ways <= MOST_CLASS_WAYS,
                    same_entry =
                        same_class && s->partner == before->partner && s->offset == before->offset;
         if (!same_class || (!same_entry && m->class_entries == MOST_PARTNERS)) {
