@@ -88,6 +88,44 @@ static void stiff_equations_are_solved(void **state)
     }
 }
 
+/* What is watched for a trigger is of no matter to whether a system is stiff: an event that never
+ * happens changes no bit. */
+static void stiff_systems_are_found_where_triggers_are_watched(void **state)
+{
+    static const struct {
+        const char *method, *layout, *model, *event;
+        int64_t n;
+    } cases[] = {
+        {"ode", "auto",
+         "parameters: {x: 1, y: 0, z: 0}\n"
+         "rate rules: {x: -0.04*x + 1e4*y*z, y: 0.04*x - 1e4*y*z - 3e7*y^2, z: 3e7*y^2}\n",
+         "events: {e: {when: z > 5, set: {z: 0}}}\n", 1},
+        {"direct", "scalar",
+         "parameters: {y: 0, z: 1}\nspecies: {G: 0, I: 1}\n"
+         "rate rules: {y: 2000*(G - y), z: y - z}\n"
+         "reactions: {up: I -> G @ 0.5*(1 + z), down: G -> I @ 1}\n",
+         "events: {e: {when: z > 5, set: {z: 0}}}\n", 20},
+        {"direct", "lanes",
+         "parameters: {y: 0, z: 1}\nspecies: {G: 0, I: 1}\n"
+         "rate rules: {y: 2000*(G - y), z: y - z}\n"
+         "reactions: {up: I -> G @ 0.5*(1 + z), down: G -> I @ 1}\n",
+         "events: {e: {when: z > 5, set: {z: 0}}}\n", 20},
+    };
+    const double times[] = {7.0, 40.0};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        char text[1000];
+        saltus_plan_options o = options(cases[i].method, "y,z");
+        o.layout = cases[i].layout;
+        (void)snprintf(text, sizeof text, "%s%s", cases[i].model, cases[i].event);
+        samples plain = run(cases[i].model, &o, times, 2, cases[i].n);
+        samples watched = run(text, &o, times, 2, cases[i].n);
+        assert_memory_equal(plain.x, watched.x, (size_t)cases[i].n * 4 * sizeof *plain.x);
+        free(plain.x);
+        free(watched.x);
+    }
+}
+
 static void the_mean_field_follows_rate_equations(void **state)
 {
     static const char chain[] = "species: {A: 100, B: 0, C: 0.5, D: 40}\n"
@@ -747,6 +785,7 @@ int main(void)
         cmocka_unit_test(linear_equations_follow_closed_forms),
         cmocka_unit_test(errors_follow_the_tolerance),
         cmocka_unit_test(stiff_equations_are_solved),
+        cmocka_unit_test(stiff_systems_are_found_where_triggers_are_watched),
         cmocka_unit_test(the_mean_field_follows_rate_equations),
         cmocka_unit_test(amounts_may_be_far_below_a_molecule),
         cmocka_unit_test(powers_begin_at_0),

@@ -367,7 +367,7 @@ SALTUS_FN int saltus_ode_needs_dense(const saltus_trajectory *p, const saltus_od
  * shorter. */
 SALTUS_FN void saltus_ode_find(saltus_trajectory *p, saltus_ode *o, const double *times)
 {
-    const int was_stiff = p->carried.is_stiff;
+    const int was_stiff = p->carried.is_stiff, looks_stiff = saltus_ode_looks_stiff(p, o);
     o->was_stiff = was_stiff;
     for (int tries = 0;; ++tries) {
         o->theta = 1.0;
@@ -398,9 +398,7 @@ SALTUS_FN void saltus_ode_find(saltus_trajectory *p, saltus_ode *o, const double
         o->size = shorter;
         o->is_cut = 1;
     }
-    if (!was_stiff && !o->is_cut) { /* a step that is cut short is at no border of stability */
-        saltus_ode_look_stiff(p, o, o->size);
-    }
+    saltus_ode_count_stiff(p, o, looks_stiff);
 }
 
 /* Go to the end of the step, and do what ends it. Returns -1 when the trajectory has ended or

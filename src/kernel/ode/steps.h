@@ -114,15 +114,24 @@ SALTUS_FN int saltus_ode_may_turn_stiff(const saltus_ode *o)
     return o->wanted.stiff == SALTUS_STIFF_AUTO && o->may_be_stiff;
 }
 
-/* Count a step of size h that was taken: 15 at the border of stability, with no 6 between them that
- * are not, and the trajectory is stiff from here on. */
-SALTUS_FN void saltus_ode_look_stiff(saltus_trajectory *p, saltus_ode *o, double h)
+/* Whether the step that was taken is at the border of stability; o->w is its last stage still. */
+SALTUS_FN int saltus_ode_looks_stiff(const saltus_trajectory *p, saltus_ode *o)
 {
+    if (p->carried.is_stiff || o->is_cut || !saltus_ode_may_turn_stiff(o)) {
+        return 0; /* a step that is cut short is at no border */
+    }
     const saltus_ode_memory m = saltus_ode_memory_of(o);
-    if (!saltus_ode_may_turn_stiff(o)) {
+    return saltus_ode_is_at_border(&m, o->size) != 0;
+}
+
+/* Count a step that was taken: 15 at the border of stability, with no 6 between them that are not,
+ * and the trajectory is stiff from here on. */
+SALTUS_FN void saltus_ode_count_stiff(saltus_trajectory *p, const saltus_ode *o, int looks_stiff)
+{
+    if (p->carried.is_stiff || o->is_cut || !saltus_ode_may_turn_stiff(o)) {
         return;
     }
-    if (saltus_ode_is_at_border(&m, h)) {
+    if (looks_stiff) {
         p->carried.n_smooth = 0;
         p->carried.is_stiff = ++p->carried.n_stiff >= 15;
     } else if (p->carried.n_stiff > 0 && ++p->carried.n_smooth >= 6) {
