@@ -265,9 +265,9 @@ SALTUS_FN int32_t saltus_high_word(double x)
 #endif
 }
 
-/* a / b, correctly rounded, for 2^-33 <= a < 2^10 and b within saltus_divides: no step leaves the
- * range of normal numbers, so none is looked at. Newton's method for 1 / b from the hardware's 20
- * bits, then Markstein's correction of the quotient (IBM J. Res. Dev. 34 (1990) 111). */
+/* a / b, correctly rounded, for 0 or 2^-33 <= a < 2^63 and b within saltus_divides: no step leaves
+ * the range of normal numbers, so none is looked at. Newton's method for 1 / b from the hardware's
+ * 20 bits, then Markstein's correction of the quotient (IBM J. Res. Dev. 34 (1990) 111). */
 SALTUS_FN double saltus_divide(double a, double b)
 {
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
