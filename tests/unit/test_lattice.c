@@ -86,6 +86,67 @@ static void shapes_have_their_volumes(void **state)
                  900.0 - PI * 125.0 / 6.0, 40.0);
 }
 
+/* Sites of a shape of which each # stands for a length: the number that follows, in half sites. */
+static int64_t sites_of_shape(const char *shape, double spacing_nm, bool in_sites)
+{
+    char text[1500];
+    int n = snprintf(text, sizeof text,
+                     "species: {A: 10}\nlattice:\n  size: [32, 32, 32]\n  spacing: %.4g nm\n"
+                     "  step: largest\n  diffusion: {A: 1 um2/s}\n  sites: {all: , body: {",
+                     spacing_nm);
+    for (const char *c = shape; *c;) {
+        if (*c != '#') {
+            text[n++] = *c++;
+            continue;
+        }
+        char *end = NULL;
+        const double sites = 0.5 * (double)strtol(c + 1, &end, 10);
+        n += in_sites ? snprintf(text + n, 40, "%.1f sites", sites)
+                      : snprintf(text + n, 40, "%.10g nm", sites * spacing_nm);
+        c = end;
+    }
+    (void)snprintf(text + n, sizeof text - (size_t)n, "}}\n");
+    saltus_model *m = freeze_text(text, SALTUS_LAW_LITERAL);
+    const int64_t sites = lattice_of(m)->sites_of[1];
+    saltus_model_destroy(m);
+    return sites;
+}
+
+/* Surfaces that go through centres of sites: how a length is written, and how it is rounded, is
+ * nothing to a site. All numbers are of points with whole coordinates. */
+static void centres_on_surfaces_do_not_hang_on_rounding(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *shape;
+        int64_t sites;
+    } cases[] = {
+        /* x from 1 to 7, y from 5 to 8, z from 0 to 11: the last ones are excluded */
+        {"box: {from: [#3, #11, #1], to: [#15, #17, #23]}", 6 * 3 * 11},
+        {"box: {from: [#13, #13, #13], to: [#15, #15, #15]}", 1},
+        /* x^2 + y^2 + z^2 <= 25 */
+        {"sphere: {centre: [#21, #21, #21], radius: #10}", 515},
+        {"ellipsoid: {centre: [#31, #21, #33], radii: [#10, #10, #10]}", 515},
+        /* x^2 + y^2 <= 25 in seven planes */
+        {"cylinder: {from: [#21, #21, #7], to: [#21, #21, #19], radius: #10}", 81 * 7},
+        {"cylinder: {from: [#37, #21, #31], to: [#25, #21, #31], radius: #10}", 81 * 7},
+        /* six planes more than the sphere */
+        {"capsule: {from: [#21, #21, #21], to: [#21, #21, #33], radius: #10}", 515 + 81 * 6},
+    };
+    static const double spacings[] = {1.0, 1.3, 7.0, 10.0, 13.0, 16.0, 30.0, 32.0, 125.0, 300.0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        for (size_t k = 0; k < sizeof spacings / sizeof *spacings; ++k) {
+            for (int in_sites = 0; in_sites < 2; ++in_sites) {
+                const int64_t n = sites_of_shape(cases[i].shape, spacings[k], in_sites);
+                if (n != cases[i].sites) {
+                    fail_msg("%s, %g nm%s: %lld sites, expected %lld", cases[i].shape, spacings[k],
+                             in_sites ? ", in sites" : "", (long long)n, (long long)cases[i].sites);
+                }
+            }
+        }
+    }
+}
+
 /* ---- painting is what its definition says, site by site ---- */
 
 static uint64_t random_state;
@@ -1181,3 +1242,4 @@ int main(void)
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
+        cmocka_unit_test(centres_on_surfaces_do_not_hang_on_rounding),

@@ -3,6 +3,22 @@
 
 #include <math.h>
 
+/* Lengths are rounded when they are counted in sites: 0.225 um are 7.5000000000000009 sites of 0.03
+ * um. What is as near to a surface as this is on it: in sites, and as a part of a radius (of its
+ * square) or of the length of a line. */
+#define NEAR 1e-9
+#define NEAR_PART 1e-11
+
+/* Whether a coordinate lies at or behind a box's first side; and before its last one. */
+static bool is_behind(double x, double from)
+{
+    return x >= from - NEAR;
+}
+static bool is_before(double x, double to)
+{
+    return x < to - NEAR;
+}
+
 /* Near the line from a to b: with round ends, or with flat ones. */
 static bool is_near_line(const saltus_shape *s, const double p[3], bool round)
 {
@@ -13,7 +29,7 @@ static bool is_near_line(const saltus_shape *s, const double p[3], bool round)
         along += d * (p[i] - s->a[i]);
     }
     double t = length2 > 0.0 ? along / length2 : 0.0;
-    if (!round && !(t >= 0.0 && t <= 1.0)) {
+    if (!round && !(t >= -NEAR_PART && t <= 1.0 + NEAR_PART)) {
         return false;
     }
     t = fmin(fmax(t, 0.0), 1.0);
@@ -21,7 +37,7 @@ static bool is_near_line(const saltus_shape *s, const double p[3], bool round)
         const double d = p[i] - (s->a[i] + t * (s->b[i] - s->a[i]));
         distance2 += d * d;
     }
-    return distance2 <= s->radius * s->radius;
+    return distance2 <= s->radius * s->radius * (1.0 + NEAR_PART);
 }
 
 bool saltus_shape_holds(const saltus_shape *s, const double p[3])
@@ -29,14 +45,14 @@ bool saltus_shape_holds(const saltus_shape *s, const double p[3])
     double sum = 0.0;
     switch (s->kind) {
     case SALTUS_SHAPE_BOX:
-        return p[0] >= s->a[0] && p[1] >= s->a[1] && p[2] >= s->a[2] && p[0] < s->b[0] &&
-               p[1] < s->b[1] && p[2] < s->b[2];
+        return is_behind(p[0], s->a[0]) && is_behind(p[1], s->a[1]) && is_behind(p[2], s->a[2]) &&
+               is_before(p[0], s->b[0]) && is_before(p[1], s->b[1]) && is_before(p[2], s->b[2]);
     case SALTUS_SHAPE_ELLIPSOID:
         for (int i = 0; i < 3; ++i) {
             const double d = (p[i] - s->a[i]) / s->b[i];
             sum += d * d;
         }
-        return sum <= 1.0;
+        return sum <= 1.0 + NEAR_PART;
     case SALTUS_SHAPE_CAPSULE:
     case SALTUS_SHAPE_CYLINDER:
         return is_near_line(s, p, s->kind == SALTUS_SHAPE_CAPSULE);
@@ -101,11 +117,12 @@ typedef struct segment {
 
 static saltus_cover cover_by_box(const saltus_shape *s, const segment *r)
 {
-    if (!(r->y >= s->a[1] && r->z >= s->a[2] && r->y < s->b[1] && r->z < s->b[2]) ||
-        r->high < s->a[0] || r->low >= s->b[0]) {
+    if (!(is_behind(r->y, s->a[1]) && is_behind(r->z, s->a[2]) && is_before(r->y, s->b[1]) &&
+          is_before(r->z, s->b[2]) && is_behind(r->high, s->a[0]) && is_before(r->low, s->b[0]))) {
         return SALTUS_COVERS_NONE;
     }
-    return r->low >= s->a[0] && r->high < s->b[0] ? SALTUS_COVERS_ALL : SALTUS_COVERS_SOME;
+    return is_behind(r->low, s->a[0]) && is_before(r->high, s->b[0]) ? SALTUS_COVERS_ALL
+                                                                     : SALTUS_COVERS_SOME;
 }
 
 static saltus_cover cover_by_ellipsoid(const saltus_shape *s, const segment *r)
@@ -114,10 +131,11 @@ static saltus_cover cover_by_ellipsoid(const saltus_shape *s, const segment *r)
     const double y = (r->y - s->a[1]) / s->b[1], z = (r->z - s->a[2]) / s->b[2];
     const double least = low > 0.0 ? low * low : high < 0.0 ? high * high : 0.0;
     const double most = fmax(low * low, high * high);
-    if (!(least + y * y + z * z <= 1.0)) { /* in the order in which a point's are added */
+    if (!(least + y * y + z * z <=
+          1.0 + NEAR_PART)) { /* in the order in which a point's are added */
         return SALTUS_COVERS_NONE;
     }
-    return most + y * y + z * z <= 1.0 ? SALTUS_COVERS_ALL : SALTUS_COVERS_SOME;
+    return most + y * y + z * z <= 1.0 + NEAR_PART ? SALTUS_COVERS_ALL : SALTUS_COVERS_SOME;
 }
 
 /* By the point in the middle: no other is farther from it than half of the stretch. */
