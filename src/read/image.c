@@ -23,37 +23,42 @@ typedef struct stack {
     int64_t most; /* bytes at once */
 } stack;
 
-static uint32_t pixel(const uint8_t *row, int64_t x, uint16_t bits)
+/* What a page says of its pixels. */
+typedef struct depth {
+    uint16_t bits;
+    bool is_signed;
+} depth;
+
+/* The value of a pixel, or -1 for one below 0, which is never asked for. */
+static int64_t pixel(const uint8_t *row, int64_t x, depth d)
 {
     uint16_t word;
-    uint32_t longer;
-    if (bits == 8) {
-        return row[x];
-    }
-    if (bits == 16) {
+    uint32_t longer = row[x * d.bits / 8];
+    if (d.bits == 16) {
         memcpy(&word, row + 2 * x, 2);
-        return word;
+        longer = word;
+    } else if (d.bits == 32) {
+        memcpy(&longer, row + 4 * x, 4);
     }
-    memcpy(&longer, row + 4 * x, 4);
-    return longer;
+    return d.is_signed && longer >> (d.bits - 1) ? -1 : (int64_t)longer;
 }
 
 /* Compare n pixels with the value, from column x of a row on. */
-static void take_pixels(const stack *s, const uint8_t *pixels, uint16_t bits, int64_t x, int64_t y,
+static void take_pixels(const stack *s, const uint8_t *pixels, depth d, int64_t x, int64_t y,
                         int64_t n)
 {
     uint8_t *out = s->mask + x + s->size[0] * (y + s->size[1] * (int64_t)s->z);
     for (int64_t i = 0; i < n; ++i) {
-        out[i] = pixel(pixels, i, bits) == s->value;
+        out[i] = pixel(pixels, i, d) == (int64_t)s->value;
     }
 }
 
-static saltus_status read_rows(const stack *s, uint16_t bits, saltus_error *err)
+static saltus_status read_rows(const stack *s, depth d, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const int64_t bytes = TIFFScanlineSize(s->tiff);
     uint8_t *row = NULL;
-    if (bytes < (int64_t)s->size[0] * bits / 8 || bytes > s->most ||
+    if (bytes < (int64_t)s->size[0] * d.bits / 8 || bytes > s->most ||
         TIFFStripSize(s->tiff) > s->most) {
         SALTUS_FAIL(SALTUS_E_IO, "%s: page %d is damaged", s->path, s->z);
     }
@@ -63,14 +68,14 @@ static saltus_status read_rows(const stack *s, uint16_t bits, saltus_error *err)
         if (TIFFReadScanline(s->tiff, row, (uint32_t)y, 0) != 1) {
             SALTUS_FAIL(SALTUS_E_IO, "%s: row %d of page %d cannot be read", s->path, y, s->z);
         }
-        take_pixels(s, row, bits, 0, y, s->size[0]);
+        take_pixels(s, row, d, 0, y, s->size[0]);
     }
 done:
     saltus_free(row);
     return status;
 }
 
-static saltus_status read_tiles(const stack *s, uint16_t bits, saltus_error *err)
+static saltus_status read_tiles(const stack *s, depth d, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     uint32_t width = 0, height = 0;
@@ -84,7 +89,7 @@ static saltus_status read_tiles(const stack *s, uint16_t bits, saltus_error *err
     SALTUS_NEED(tile);
     (void)TIFFGetField(s->tiff, TIFFTAG_TILEWIDTH, &width);
     (void)TIFFGetField(s->tiff, TIFFTAG_TILELENGTH, &height);
-    if (width == 0 || height == 0 || bytes < (int64_t)width * height * bits / 8) {
+    if (width == 0 || height == 0 || bytes < (int64_t)width * height * d.bits / 8) {
         SALTUS_FAIL(SALTUS_E_IO, "%s: page %d is damaged", s->path, s->z);
     }
     for (int64_t y = 0; y < s->size[1]; y += height) {
@@ -94,7 +99,7 @@ static saltus_status read_tiles(const stack *s, uint16_t bits, saltus_error *err
             }
             const int64_t n = s->size[0] - x < width ? s->size[0] - x : width;
             for (int64_t i = 0; i < height && y + i < s->size[1]; ++i) {
-                take_pixels(s, tile + i * width * bits / 8, bits, x, y + i, n);
+                take_pixels(s, tile + i * width * d.bits / 8, d, x, y + i, n);
             }
         }
     }
@@ -123,7 +128,8 @@ static saltus_status read_page(const stack *s, saltus_error *err)
                     "%s: page %d: a pixel must be one whole number of 8, 16 or 32 bits", s->path,
                     s->z);
     }
-    status = TIFFIsTiled(s->tiff) ? read_tiles(s, bits, err) : read_rows(s, bits, err);
+    const depth d = {bits, format == SAMPLEFORMAT_INT};
+    status = TIFFIsTiled(s->tiff) ? read_tiles(s, d, err) : read_rows(s, d, err);
 done:
     return status;
 }

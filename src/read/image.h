@@ -10,7 +10,8 @@
 /**
  * Where the pixels of a TIFF file with many pages have a value: page z, row y, column x.
  *
- * Pages have one whole number of 8, 16 or 32 bits per pixel, in strips or tiles.
+ * Pages have one whole number of 8, 16 or 32 bits per pixel, with a sign or without, in strips or
+ * tiles. A pixel below 0 has no value that can be asked for.
  *
  * @param archive as for saltus_archive_read
  * @param size the pages, rows and columns that there must be: columns, rows, pages

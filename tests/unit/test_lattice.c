@@ -561,6 +561,34 @@ static void images_are_types(void **state)
     }
 }
 
+/* Two pixels, 200 and 100 as bytes, of which the first is -56 when they have a sign. */
+static void pixels_below_zero_are_no_others(void **state)
+{
+    (void)state;
+    static const int32_t size[3] = {2, 1, 1};
+    for (int is_signed = 0; is_signed < 2; ++is_signed) {
+        const uint32_t values[2] = {200, 100};
+        uint8_t row[2] = {200, 100};
+        TIFF *t = TIFFOpen("two.tif", "w");
+        assert_non_null(t);
+        TIFFSetField(t, TIFFTAG_IMAGEWIDTH, 2);
+        TIFFSetField(t, TIFFTAG_IMAGELENGTH, 1);
+        TIFFSetField(t, TIFFTAG_BITSPERSAMPLE, 8);
+        TIFFSetField(t, TIFFTAG_SAMPLESPERPIXEL, 1);
+        TIFFSetField(t, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK);
+        TIFFSetField(t, TIFFTAG_SAMPLEFORMAT, is_signed ? SAMPLEFORMAT_INT : SAMPLEFORMAT_UINT);
+        assert_int_equal(TIFFWriteScanline(t, row, 0, 0), 1);
+        TIFFClose(t);
+        for (int i = 0; i < 2; ++i) {
+            uint8_t mask[2] = {9, 9};
+            assert_int_equal(saltus_image_mask(NULL, "two.tif", size, values[i], mask, NULL),
+                             SALTUS_OK);
+            assert_int_equal(mask[0], i == 0 && !is_signed);
+            assert_int_equal(mask[1], i == 1);
+        }
+    }
+}
+
 /* A page of 33 x 20 pixels whose tiles, or compressed strip, are said to be huge: a file of some
  * hundred bytes. */
 static void write_bomb(const char *path, bool tiled)
@@ -1243,3 +1271,4 @@ int main(void)
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
         cmocka_unit_test(centres_on_surfaces_do_not_hang_on_rounding),
+        cmocka_unit_test(pixels_below_zero_are_no_others),
