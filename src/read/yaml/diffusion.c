@@ -40,7 +40,8 @@ static const char *find_pair(const char *key, size_t *separator)
 }
 
 static saltus_status read_pair(saltus_lattice_reader *l, const saltus_yaml_entry *e,
-                               const char *dash, size_t separator, const char *what, double *d)
+                               const char *dash, size_t separator, const char *what, double *d,
+                               bool *said)
 {
     saltus_status status = SALTUS_OK;
     double value = 0.0;
@@ -61,23 +62,34 @@ static saltus_status read_pair(saltus_lattice_reader *l, const saltus_yaml_entry
         goto done;
     }
     SALTUS_TRY(read_constant(l, e->value, what, &value));
-    d[type[0] * n + type[1]] = value;
+    const int there = type[0] * n + type[1], back = type[1] * n + type[0];
+    if (said[there] || (separator == 1 && said[back])) {
+        status = saltus_yaml_fail(l->yaml, e->key, SALTUS_E_SYNTAX,
+                                  "%s: '%.100s': there is a constant of this way already", what,
+                                  e->key->text);
+        saltus_error_hint(l->yaml->err, "'a-b' is both ways, 'a->b' and 'b->a' are one each");
+        goto done;
+    }
+    d[there] = value;
+    said[there] = true;
     if (separator == 1) {
-        d[type[1] * n + type[0]] = value;
+        d[back] = value;
+        said[back] = true;
     }
 done:
     return status;
 }
 
-/* Constants per type and per pair. Between two types that have one each it is the smaller one, with
- * a type that has none it is 0, unless the pair says else. */
+/* Constants per type and per pair; `said` is of pairs. Between two types that have one each it is
+ * the smaller one, with a type that has none it is 0, unless the pair says else. */
 static saltus_status read_types(saltus_lattice_reader *l, const saltus_yaml_node *node,
-                                const char *what, double *d, bool *given)
+                                const char *what, double *d, bool *given, bool *said)
 {
     saltus_status status = SALTUS_OK;
     const int n = l->space->n_types;
     size_t separator;
     int type = 0;
+    SALTUS_TRY(saltus_yaml_no_key_twice(l->yaml, node, what));
     for (const saltus_yaml_entry *e = node->first; e; e = e->next) {
         if (!find_pair(e->key->text, &separator)) {
             SALTUS_TRY(saltus_read_type(l, e->key, what, &type));
@@ -91,7 +103,7 @@ static saltus_status read_types(saltus_lattice_reader *l, const saltus_yaml_node
     for (const saltus_yaml_entry *e = node->first; e; e = e->next) {
         const char *dash = find_pair(e->key->text, &separator);
         if (dash) {
-            SALTUS_TRY(read_pair(l, e, dash, separator, what, d));
+            SALTUS_TRY(read_pair(l, e, dash, separator, what, d, said));
         }
     }
 done:
@@ -106,6 +118,7 @@ static saltus_status read_species(saltus_lattice_reader *l, const saltus_yaml_en
     saltus_space *space = l->space;
     const size_t n = (size_t)space->n_types;
     char what[200];
+    bool *said = NULL;
     int v = 0;
     (void)snprintf(what, sizeof what, "diffusion of '%.120s'", e->key->text);
     SALTUS_TRY(saltus_read_species(l, e->key, "diffusion", &v));
@@ -118,7 +131,9 @@ static saltus_status read_species(saltus_lattice_reader *l, const saltus_yaml_en
     SALTUS_NEED(d);
     SALTUS_NEED(given);
     if (e->value->kind == SALTUS_YAML_MAPPING) {
-        SALTUS_TRY(read_types(l, e->value, what, d, given));
+        said = saltus_calloc(n * n, sizeof *said);
+        SALTUS_NEED(said);
+        SALTUS_TRY(read_types(l, e->value, what, d, given, said));
     } else {
         const bool *in = saltus_types_of_species(l, v); /* NULL: everywhere */
         double constant = 0.0;
@@ -131,6 +146,7 @@ static saltus_status read_species(saltus_lattice_reader *l, const saltus_yaml_en
     space->diffusion[v] = d;
     space->has_diffusion[v] = given;
 done:
+    saltus_free(said);
     return status;
 }
 
@@ -190,8 +206,11 @@ saltus_status saltus_largest_step(saltus_lattice_reader *l, const saltus_yaml_no
         }
     }
     space->step = 0.5 * space->spacing * space->spacing / largest;
-    return largest > 0.0 && isfinite(space->step)
+    return largest > 0.0 && isnormal(space->step)
                ? SALTUS_OK
                : saltus_yaml_fail(l->yaml, node, SALTUS_E_MODEL,
-                                  "step: nothing moves, so no step is the largest; give a time");
+                                  largest > 0.0
+                                      ? "step: the largest cannot be told as a number; give a time"
+                                      : "step: nothing moves, so no step is the largest; give a "
+                                        "time");
 }

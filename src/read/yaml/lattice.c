@@ -41,6 +41,11 @@ static saltus_status read_spacing(saltus_lattice_reader *l, const saltus_yaml_no
     if (!(l->space->spacing > 0.0)) {
         status = saltus_yaml_fail(l->yaml, node, SALTUS_E_MODEL, "spacing: '%.60s' must be above 0",
                                   node->text);
+    } else if (!isnormal(pow(l->space->spacing, 3.0))) {
+        status = saltus_yaml_fail(l->yaml, node, SALTUS_E_MODEL,
+                                  "spacing: the volume of a site of '%.60s' is no number that can "
+                                  "be computed with",
+                                  node->text);
     }
 done:
     return status;
@@ -59,6 +64,7 @@ static saltus_status read_concentrations(saltus_lattice_reader *l, const saltus_
     int v = 0;
     double *means = saltus_arena_alloc(&m->arena, (m->n_variables + 1) * sizeof *means);
     SALTUS_NEED(means);
+    SALTUS_TRY(saltus_yaml_no_key_twice(l->yaml, node, what));
     for (const saltus_yaml_entry *e = node->first; e; e = e->next) {
         SALTUS_TRY(saltus_read_species(l, e->key, what, &v));
         SALTUS_TRY(saltus_read_quantity(l, e->value, what, &concentration, &means[v]));

@@ -54,7 +54,7 @@ static saltus_status place_in_type(saltus_lattice_reader *l, const saltus_yaml_e
     } else {
         concentration.bare = 0.0;
         SALTUS_TRY(saltus_read_quantity(l, e->value, what, &concentration, &n));
-        n = nearbyint(n * n_sites);
+        n = n < 0.0 ? n * n_sites : nearbyint(n * n_sites); /* what is negative stays so */
     }
     if (!(n >= 0.0 && n <= MOST_PARTICLES && n <= SALTUS_MOST_PER_SITE * n_sites)) {
         status = n < 0.0 ? saltus_yaml_fail(l->yaml, e->value, SALTUS_E_MODEL,
@@ -135,6 +135,7 @@ static saltus_status place_amounts(saltus_lattice_reader *l, const saltus_yaml_e
                           v->id, l->space->type_names[0], v->id);
         goto done;
     }
+    SALTUS_TRY(saltus_yaml_no_key_twice(l->yaml, species->value, what));
     for (const saltus_yaml_entry *e = species->value->first; e; e = e->next) {
         const bool is_list = strcmp(e->key->text, "sites") == 0;
         SALTUS_TRY(is_list ? place_in_sites(l, e->value, what, variable, &sum)
@@ -276,8 +277,8 @@ static saltus_status read_reaction(saltus_lattice_reader *l, const saltus_yaml_e
     saltus_space *space = l->space;
     const saltus_reaction *r = &l->yaml->model->reactions[reaction];
     const saltus_yaml_node *node = e->value;
-    const bool is_number = node->kind == SALTUS_YAML_SCALAR &&
-                           (isdigit((unsigned char)node->text[0]) || node->text[0] == '.');
+    const bool is_number = node->kind == SALTUS_YAML_SCALAR && node->text[0] != '\0' &&
+                           (isdigit((unsigned char)node->text[0]) || strchr(".+-", node->text[0]));
     int type = 0;
     if (space->rates[reaction]) {
         status = saltus_yaml_fail(l->yaml, e->key, SALTUS_E_SYNTAX, "%s is given twice", what);
@@ -293,6 +294,7 @@ static saltus_status read_reaction(saltus_lattice_reader *l, const saltus_yaml_e
             rates[type] = rates[0];
         }
     } else if (node->kind == SALTUS_YAML_MAPPING) {
+        SALTUS_TRY(saltus_yaml_no_key_twice(l->yaml, node, what));
         for (const saltus_yaml_entry *t = node->first; t; t = t->next) {
             SALTUS_TRY(saltus_read_type(l, t->key, what, &type));
             SALTUS_TRY(read_constant(l, t->value, what, r, &rates[type]));

@@ -63,6 +63,9 @@ done:
     return status;
 }
 
+/* Lengths up to here, in sites, leave room for parts of a site when they are computed with. */
+#define FARTHEST 1e11
+
 /* "16 sites", "1 site" */
 static bool is_in_sites(const saltus_yaml_node *node, double *out)
 {
@@ -88,7 +91,17 @@ saltus_status saltus_read_length(saltus_lattice_reader *l, const saltus_yaml_nod
 {
     const saltus_quantity q = {
         "length", "0.5 um' or '16 sites", {{"m", 1.0 / l->space->spacing}}, 1, 0.0};
-    return is_in_sites(node, out) ? SALTUS_OK : saltus_read_quantity(l, node, what, &q, out);
+    saltus_status status = SALTUS_OK;
+    if (!is_in_sites(node, out)) {
+        SALTUS_TRY(saltus_read_quantity(l, node, what, &q, out));
+    }
+    if (!(fabs(*out) <= FARTHEST)) {
+        status =
+            saltus_yaml_fail(l->yaml, node, SALTUS_E_MODEL, "%s: '%.60s' is more than %.0e sites",
+                             what, node->text, FARTHEST);
+    }
+done:
+    return status;
 }
 
 saltus_status saltus_read_lengths(saltus_lattice_reader *l, const saltus_yaml_node *node,

@@ -95,6 +95,12 @@ done:
     return status;
 }
 
+/* Whether two points are the same but for rounding, in sites. */
+static bool is_one_point(const double a[3], const double b[3])
+{
+    return fabs(a[0] - b[0]) < 1e-9 && fabs(a[1] - b[1]) < 1e-9 && fabs(a[2] - b[2]) < 1e-9;
+}
+
 /* Capsules and cylinders. */
 static saltus_status read_rod(saltus_lattice_reader *l, const saltus_yaml_node *node,
                               const char *what, saltus_shape *s)
@@ -105,6 +111,11 @@ static saltus_status read_rod(saltus_lattice_reader *l, const saltus_yaml_node *
     SALTUS_TRY(saltus_read_lengths(l, f[0].entry->value, what, s->a));
     SALTUS_TRY(saltus_read_lengths(l, f[1].entry->value, what, s->b));
     SALTUS_TRY(read_radius(l, f[2].entry->value, what, &s->radius));
+    if (s->kind == SALTUS_SHAPE_CYLINDER && is_one_point(s->a, s->b)) {
+        status =
+            saltus_yaml_fail(l->yaml, f[1].entry->value, SALTUS_E_MODEL,
+                             "%s: 'to' is where 'from' is, so the cylinder has no direction", what);
+    }
 done:
     return status;
 }

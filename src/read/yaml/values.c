@@ -75,6 +75,21 @@ saltus_status saltus_yaml_fields(const saltus_yaml_reader *r, const saltus_yaml_
     return SALTUS_OK;
 }
 
+saltus_status saltus_yaml_no_key_twice(const saltus_yaml_reader *r, const saltus_yaml_node *mapping,
+                                       const char *what)
+{
+    for (const saltus_yaml_entry *e = mapping->first; e; e = e->next) {
+        for (const saltus_yaml_entry *first = mapping->first; first != e; first = first->next) {
+            if (strcmp(first->key->text, e->key->text) == 0) {
+                return saltus_yaml_fail(r, e->key, SALTUS_E_SYNTAX,
+                                        "%s: '%.100s' is given twice, first in line %d", what,
+                                        e->key->text, first->key->line);
+            }
+        }
+    }
+    return SALTUS_OK;
+}
+
 bool saltus_yaml_is_nothing(const saltus_yaml_node *node)
 {
     return node->kind == SALTUS_YAML_SCALAR && node->plain &&

@@ -35,6 +35,10 @@ __attribute__((format(printf, 4, 5))) saltus_status saltus_yaml_fail(const saltu
 SALTUS_MUST_CHECK saltus_status saltus_yaml_fields(const saltus_yaml_reader *r,
                                                    const saltus_yaml_node *node, const char *what,
                                                    saltus_yaml_field *fields, int n);
+/** SALTUS_E_SYNTAX when a key of a mapping, which may be any, is there twice. */
+SALTUS_MUST_CHECK saltus_status saltus_yaml_no_key_twice(const saltus_yaml_reader *r,
+                                                         const saltus_yaml_node *mapping,
+                                                         const char *what);
 /** SALTUS_E_SYNTAX unless the node is a mapping. */
 SALTUS_MUST_CHECK saltus_status saltus_yaml_mapping(const saltus_yaml_reader *r,
                                                     const saltus_yaml_node *node, const char *what);
