@@ -2,6 +2,7 @@
 
 #include "core/file.h"
 #include "core/memory.h"
+#include "core/parallel.h"
 #include "model/freeze/point.h"
 
 #include <stdarg.h>
@@ -41,6 +42,46 @@ static void say_numbers(saltus_identity *id, const char *what, const double *x, 
     }
 }
 
+/* ---- site types: what shapes and images came to ---- */
+
+enum { PIECE = 1 << 20 /* sites that are hashed at a time */, HEX = 64 };
+
+typedef struct type_hashes {
+    const saltus_lattice *lattice;
+    char *hex; /* [piece][HEX] */
+} type_hashes;
+
+static void hash_pieces(void *user, int part, int64_t first, int64_t end)
+{
+    const type_hashes *x = user;
+    (void)part;
+    for (int64_t i = first; i < end; ++i) {
+        char hex[HEX + 1];
+        const int64_t left = x->lattice->n_sites - i * PIECE;
+        saltus_sha256_hex(x->lattice->types + i * PIECE, (size_t)(left < PIECE ? left : PIECE),
+                          hex);
+        memcpy(x->hex + i * HEX, hex, HEX);
+    }
+}
+
+/* The text of a model does not have an image's pixels, and another version may paint otherwise. */
+static saltus_status say_types(saltus_identity *id, const saltus_lattice *l, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const int64_t n = l->types ? (l->n_sites - 1) / PIECE + 1 : 0;
+    type_hashes x = {l, saltus_calloc((size_t)n + 1, HEX)};
+    char hex[HEX + 1];
+    SALTUS_NEED(x.hex);
+    saltus_parallel(n, 1, hash_pieces, &x);
+    saltus_sha256_hex(x.hex, (size_t)n * HEX, hex);
+    if (n > 0) {
+        say(id, "map of site types: SHA-256 %s", hex);
+    }
+done:
+    saltus_free(x.hex);
+    return status;
+}
+
 /* All numbers that parameters and amounts make, and how laws were understood. */
 static saltus_status say_values(saltus_identity *id, const saltus_plan *plan, saltus_error *err)
 {
@@ -63,6 +104,7 @@ static saltus_status say_values(saltus_identity *id, const saltus_plan *plan, sa
         strcat(all, hex);
         say(id, "lattice: %d x %d x %d sites of %.17g m, steps of %.17g s", l->size[0], l->size[1],
             l->size[2], l->spacing, l->step);
+        SALTUS_TRY(say_types(id, l, err));
     }
     saltus_sha256_hex(all, strlen(all), hex);
     say(id, "values of parameters and amounts: SHA-256 %s", hex);

@@ -240,13 +240,74 @@ static void a_lattice_tells_its_time(void **state)
     }
 }
 
+/* A page of four pixels of a byte, of which one has the value 1. */
+static void write_image(int one)
+{
+    static const uint16_t fields[][4] = {                 /* tag, type, number, value */
+                                         {256, 3, 1, 4},  /* columns */
+                                         {257, 3, 1, 1},  /* rows */
+                                         {258, 3, 1, 8},  /* bits */
+                                         {259, 3, 1, 1},  /* not packed */
+                                         {262, 3, 1, 1},  /* 0 is black */
+                                         {273, 3, 1, 8},  /* where the strip begins */
+                                         {277, 3, 1, 1},  /* numbers of a pixel */
+                                         {278, 3, 1, 1},  /* rows of the strip */
+                                         {279, 3, 1, 4}}; /* its bytes */
+    enum { N = sizeof fields / sizeof *fields };
+    uint8_t bytes[14 + 12 * N + 4] = {'I', 'I', 42, 0, 12, 0, 0, 0};
+    bytes[8 + one] = 1;
+    bytes[12] = N;
+    for (int i = 0; i < N; ++i) {
+        uint8_t *at = bytes + 14 + 12 * i;
+        for (int k = 0; k < 4; ++k) {
+            at[k < 2 ? 2 * k : 4 * k - 4] = (uint8_t)(fields[i][k] & 255);
+            at[k < 2 ? 2 * k + 1 : 4 * k - 3] = (uint8_t)(fields[i][k] >> 8);
+        }
+    }
+    FILE *f = fopen("cell.tif", "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, sizeof bytes, f), sizeof bytes);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* The text of the model is the same when its image is another. */
+static void runs_with_other_images_are_not_put_together(void **state)
+{
+    (void)state;
+    keep_results();
+    write_file("image.yaml",
+               "species: {A: 10}\nlattice: {size: [4, 1, 1], spacing: 10 nm, step: largest, "
+               "sites: {out: , in: {image: {file: cell.tif, value: 1}}}, diffusion: {A: 1 um2/s}}");
+    write_image(2);
+    outcome o = saltus("run image.yaml --until 1e-4 --points 2 --runs 2 -q -o out.h5");
+    if (strstr(o.err, "built without libtiff")) {
+        skip();
+    }
+    assert_done(&o);
+    o = saltus("run image.yaml --until 1e-4 --points 2 --runs 2 --append -q -o out.h5");
+    assert_done(&o);
+    o = saltus("run image.yaml --until 1e-4 --points 2 --runs 2 --shard 0/2 -q -o 0.h5");
+    assert_done(&o);
+    write_image(1);
+    o = saltus("run image.yaml --until 1e-4 --points 2 --runs 2 --append -q -o out.h5");
+    assert_refused(&o, 2, "is of another run: map of site types is SHA-256");
+    o = saltus("run image.yaml --until 1e-4 --points 2 --runs 2 --shard 1/2 -q -o 1.h5");
+    assert_done(&o);
+    o = saltus("merge 0.h5 1.h5 -o both.h5");
+    assert_refused(&o, 2, "map of site types is SHA-256");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter_with_cell, leave_directory)
     const struct CMUnitTest tests[] = {
-        TEST(exports_have_what_was_recorded),  TEST(a_lattice_of_one_type_is_told),
-        TEST(what_makes_no_sense_is_refused),  TEST(vtk_reads_frames),
-        TEST(an_interrupted_run_keeps_frames), TEST(a_lattice_tells_its_time),
+        TEST(exports_have_what_was_recorded),
+        TEST(a_lattice_of_one_type_is_told),
+        TEST(what_makes_no_sense_is_refused),
+        TEST(vtk_reads_frames),
+        TEST(an_interrupted_run_keeps_frames),
+        TEST(a_lattice_tells_its_time),
+        TEST(runs_with_other_images_are_not_put_together),
     };
     if (!getenv("SALTUS_COMMAND")) {
         (void)fprintf(stderr, "SALTUS_COMMAND must name the program\n");
