@@ -19,8 +19,8 @@
  * has marks, a bit for each site, which is set by whoever puts a particle there. Then threads load
  * marks in place of tiles, 64 each, and the word of a site when its turn has come:
  *
- *     marks of 64 sites --> marked sites --> each thread loads the words of one, clears them, goes
- * on (each thread)         queue
+ *     marks of 64 sites --> marked sites --> each thread loads the
+ *     (each thread)         queue            word of one, and clears it
  */
 #ifndef SALTUS_KERNEL_RDME_SITES_H
 #define SALTUS_KERNEL_RDME_SITES_H
