@@ -5,6 +5,10 @@
 
 #include "model/lattice/space.h"
 
+/** What is as near as this, in sites, is in the same place: lengths are rounded when they are
+ * counted in sites, as 0.225 um are 7.5000000000000009 sites of 0.03 um. */
+#define SALTUS_SHAPE_NEAR 1e-9
+
 typedef enum saltus_shape_kind {
     SALTUS_SHAPE_BOX,        /**< from corner a up to corner b, which is excluded */
     SALTUS_SHAPE_ELLIPSOID,  /**< centre a, radii b */

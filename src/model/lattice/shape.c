@@ -3,20 +3,18 @@
 
 #include <math.h>
 
-/* Lengths are rounded when they are counted in sites: 0.225 um are 7.5000000000000009 sites of 0.03
- * um. What is as near to a surface as this is on it: in sites, and as a part of a radius (of its
- * square) or of the length of a line. */
-#define NEAR 1e-9
+/* What is as near to a surface as this, as a part of a radius (of its square) or of the length of a
+ * line, is on it. */
 #define NEAR_PART 1e-11
 
 /* Whether a coordinate lies at or behind a box's first side; and before its last one. */
 static bool is_behind(double x, double from)
 {
-    return x >= from - NEAR;
+    return x >= from - SALTUS_SHAPE_NEAR;
 }
 static bool is_before(double x, double to)
 {
-    return x < to - NEAR;
+    return x < to - SALTUS_SHAPE_NEAR;
 }
 
 /* Near the line from a to b: with round ends, or with flat ones. */

@@ -98,7 +98,8 @@ done:
 /* Whether two points are the same but for rounding, in sites. */
 static bool is_one_point(const double a[3], const double b[3])
 {
-    return fabs(a[0] - b[0]) < 1e-9 && fabs(a[1] - b[1]) < 1e-9 && fabs(a[2] - b[2]) < 1e-9;
+    const double near = SALTUS_SHAPE_NEAR;
+    return fabs(a[0] - b[0]) < near && fabs(a[1] - b[1]) < near && fabs(a[2] - b[2]) < near;
 }
 
 /* Capsules and cylinders. */

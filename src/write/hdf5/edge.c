@@ -34,22 +34,28 @@ static herr_t take_chunk(hid_t set, const hsize_t *at, int rank, edge_chunk **al
     return H5Dread_chunk(set, H5P_DEFAULT, at, &c->skipped, c->bytes);
 }
 
+bool saltus_h5_next_chunk(hsize_t *at, const hsize_t *chunk, const hsize_t *end, int first,
+                          int rank)
+{
+    for (int axis = rank - 1; axis >= first; --axis) {
+        at[axis] += chunk[axis];
+        if (at[axis] < end[axis]) {
+            return true;
+        }
+        at[axis] = 0;
+    }
+    return false;
+}
+
 /* All chunks that have a row. */
 static herr_t take_chunks(hid_t set, int rank, const hsize_t *shape, const hsize_t *chunk,
                           hsize_t row, edge_chunk **all)
 {
     hsize_t at[H5S_MAX_RANK] = {row / chunk[0] * chunk[0]};
     herr_t rc = 0;
-    for (int axis = 1; axis > 0 && rc >= 0;) {
+    do {
         rc = take_chunk(set, at, rank, all);
-        for (axis = rank - 1; axis > 0; --axis) { /* the next, the last axis fastest */
-            at[axis] += chunk[axis];
-            if (at[axis] < shape[axis]) {
-                break;
-            }
-            at[axis] = 0;
-        }
-    }
+    } while (rc >= 0 && saltus_h5_next_chunk(at, chunk, shape, 1, rank));
     return rc;
 }
 

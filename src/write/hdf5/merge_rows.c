@@ -1,5 +1,6 @@
 /* Rows of one file behind those of another. */
 #include "write/hdf5/merge_rows.h"
+#include "write/hdf5/edge.h"
 #include "write/hdf5/samples.h"
 
 #include "core/memory.h"
@@ -120,16 +121,9 @@ static saltus_status copy_chunks(saltus_h5_file *f, saltus_h5_copying *c, saltus
     if (saltus_h5_resize(s, row + n) < 0) {
         SALTUS_TRY(saltus_h5_fail(f, 0, err));
     }
-    for (int axis = 0; axis >= 0;) {
+    do {
         SALTUS_TRY(copy_chunk(f, c, s, at, row, err));
-        for (axis = s->rank - 1; axis >= 0; --axis) { /* the next, the last axis fastest */
-            at[axis] += s->chunk[axis];
-            if (at[axis] < end[axis]) {
-                break;
-            }
-            at[axis] = 0;
-        }
-    }
+    } while (saltus_h5_next_chunk(at, s->chunk, end, 0, s->rank));
     if (s->capacity == 0) {
         status = saltus_h5_read_tail(s, c->path, c->from, n, err);
     }
