@@ -168,7 +168,7 @@ static saltus_status fill_lanes(lane_group *c, saltus_error *err)
 static saltus_status begin_steps(lane_group *c, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const bool looks = c->has_roots || c->slopes.n->watches_state; /* at triggers */
+    const bool has_triggers = c->has_roots || c->slopes.n->watches_state; /* in lanes */
     uint64_t bits = c->busy & ~(c->again | c->ahead);
     while (bits && status == SALTUS_OK) {
         const int l = next_lane(&bits);
@@ -184,7 +184,7 @@ static saltus_status begin_steps(lane_group *c, saltus_error *err)
         for (int i = 0; i < c->memory.n; ++i) {
             set_lane(&c->y[i], l, w->ode.y[i]);
         }
-        for (int i = 0; i < c->slopes.n->n_triggers && looks; ++i) {
+        for (int i = 0; i < c->slopes.n->n_triggers && has_triggers; ++i) {
             set_whole(&c->slopes.on[i], l, -(int64_t)w->trajectory.on[i]);
         }
         set_lane(&c->t, l, w->trajectory.t);
