@@ -57,7 +57,7 @@ typedef struct {
     bool by_type, no_peer;
     int n_threads, block, n_streams, n_critical, n_exact;
     double epsilon, rtol, atol;
-    int64_t continuous;
+    int64_t continuous, n_expected;
     const char *stiff;
     ...;
 } saltus_plan_options;

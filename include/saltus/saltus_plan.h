@@ -126,6 +126,8 @@ typedef struct saltus_plan_options {
                               changes a bit */
     int block;           /**< threads of a block on a GPU: 0 to choose, or 32, 64 … 1024 */
     int n_streams;       /**< of each GPU: 0 for the usual 4 */
+    int64_t n_expected;  /**< trajectories that a run is expected to have, of all points that it
+                              simulates at once, by which `auto` chooses a layout; 0: very many */
     const char *rng;     /**< random generator: "philox", "xorwow", "mrg32k3a" or "mt19937"; like
                               the seed, it changes every trajectory */
     double epsilon;      /**< of tau-leaping: by how much of itself a propensity may change in a

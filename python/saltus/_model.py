@@ -358,7 +358,7 @@ class Model:
     def _plan(self, call: Call) -> Plan:
         """The plan of a call, for the values that the model is frozen with. The lock is held."""
         key: tuple = (call.device, call.plan_key)
-        if call.device == "auto":
+        if call.device != "cpu":  # by which a GPU chooses a layout, and auto a device
             key += (call.run.n_trajectories, call.times[-1])
         plan = self._plans.get(key)
         if plan is None:

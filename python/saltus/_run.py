@@ -158,6 +158,7 @@ class Call:
         if out is None:
             out = ffi.new("saltus_plan_options *", _plan_defaults)
         out.method, out.columns = _chars(self._keep, self.method), _chars(self._keep, self.columns)
+        out.n_expected = self.run.n_trajectories
         for name, value in self.settings.items():
             if isinstance(value, str):
                 value = _chars(self._keep, value)

@@ -21,6 +21,7 @@ typedef struct saltus_setup {
     const saltus_columns *columns;
     saltus_layout layout; /**< for choose_layout what is wanted */
     int block, n_streams; /**< on a GPU; 0: as is usual */
+    int64_t n_expected;   /**< trajectories of a run; 0: very many */
     bool in_slabs;        /**< a lattice is to be cut */
     int n_slabs;          /**< in so many, once they are chosen */
 } saltus_setup;

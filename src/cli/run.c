@@ -116,6 +116,7 @@ saltus_plan_options saltus_cli_plan_options(const saltus_cli_run_arguments *a)
     plan.n_threads = (int)a->threads;
     plan.block = (int)a->block;
     plan.n_streams = (int)a->streams;
+    plan.n_expected = a->runs;
     plan.layout = a->layout;
     plan.rng = a->rng;
     plan.epsilon = a->epsilon;

@@ -129,6 +129,7 @@ typedef struct saltus_task {
     const saltus_saver *saver;
     saltus_layout layout;
     int block;               /**< threads of a block on a device; 0: as the layout chooses */
+    int64_t n_expected;      /**< trajectories of a run, by which a layout is made; 0: very many */
     int64_t *kernel_ns;      /**< shared by the workers: time of kernels on devices (atomic +) */
     int64_t *ended;          /**< shared by the workers: trajectories that have ended on devices and
                                   are not handed over yet, for progress (atomic) */

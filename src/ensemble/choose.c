@@ -221,7 +221,8 @@ saltus_status saltus_backend_choose(const saltus_model *model, const saltus_plan
         return saltus_error_set(err, SALTUS_E_INVALID, "model '%s' is not frozen", model->name);
     }
     saltus_status status = SALTUS_OK;
-    const saltus_plan_options o = saltus_plan_options_given(options);
+    saltus_plan_options o = saltus_plan_options_given(options);
+    o.n_expected = run->n_trajectories;
     saltus_backend *cpu = NULL, *gpu = NULL;
     saltus_error no_cpu = {0}, no_gpu = {0};
     double steps = -1.0;

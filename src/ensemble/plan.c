@@ -65,7 +65,8 @@ saltus_task saltus_plan_task(const saltus_plan *plan)
                                    .n_parts = {plan->n_parts[0], plan->n_parts[1]},
                                    .axis = plan->axis},
                          .layout = plan->layout,
-                         .block = plan->block};
+                         .block = plan->block,
+                         .n_expected = plan->n_expected};
 }
 
 saltus_setup saltus_plan_setup(const saltus_plan *plan)
@@ -78,6 +79,7 @@ saltus_setup saltus_plan_setup(const saltus_plan *plan)
                           .layout = plan->layout,
                           .block = plan->block,
                           .n_streams = plan->n_streams,
+                          .n_expected = plan->n_expected,
                           .in_slabs = plan->in_slabs,
                           .n_slabs = plan->n_slabs};
 }
@@ -122,6 +124,10 @@ static saltus_status check_numbers(const saltus_plan_options *o, saltus_error *e
     if (o->n_threads < 0 || o->n_threads > 4096) {
         SALTUS_FAIL(SALTUS_E_INVALID, "%d threads: choose 1 to 4096, or 0 for one per core",
                     o->n_threads);
+    }
+    if (o->n_expected < 0) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "%lld trajectories are expected, at least 0 are needed",
+                    (long long)o->n_expected);
     }
     if (o->n_streams < 0 || o->n_streams > 64) {
         SALTUS_FAIL(SALTUS_E_INVALID, "%d streams: choose 1 to 64", o->n_streams);
@@ -282,6 +288,8 @@ saltus_status saltus_plan_create(const saltus_model *model, const saltus_backend
     plan->backend = backend;
     plan->block = o.block;
     plan->n_streams = o.n_streams;
+    plan->n_expected =
+        (o.n_expected + saltus_ranks_count(o.ranks) - 1) / saltus_ranks_count(o.ranks);
     plan->in_slabs = o.split != NULL;
     SALTUS_TRY(choose_method(plan, &o, err));
     SALTUS_TRY(check_numbers(&o, err));

@@ -22,7 +22,8 @@ struct saltus_plan {
     saltus_tolerance tolerance;
     saltus_generator generator;
     int block, n_streams;
-    bool in_slabs; /**< it was asked for slabs */
+    int64_t n_expected; /**< trajectories of this rank in a run; 0: very many */
+    bool in_slabs;      /**< it was asked for slabs */
     char why[200], method_why[200];
     saltus_columns columns;
     int32_t *count_species;

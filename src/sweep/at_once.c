@@ -249,7 +249,7 @@ static void tell_progress(void *user, const saltus_progress *p)
     run->progress(run->progress_user, &all);
 }
 
-/* Whether the plan's layout is right for the largest counts, too. */
+/* Whether the plan's layout fits the largest counts, too. */
 static saltus_status check_layout(const at_once *o, const segment *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -261,10 +261,9 @@ static saltus_status check_layout(const at_once *o, const segment *s, saltus_err
     SALTUS_NEED(counts);
     const saltus_tables tables = saltus_point_apply(like, s->largest, counts);
     setup.tables = &tables;
-    setup.layout = o->plan->wanted;
-    SALTUS_TRY(o->plan->backend->ops->choose_layout(o->plan->backend, &setup, &layout, why, err));
-    if (layout != o->plan->layout) {
-        SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "layouts differ");
+    if (o->plan->backend->ops->choose_layout(o->plan->backend, &setup, &layout, why, NULL) !=
+        SALTUS_OK) {
+        SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "the layout does not fit all points");
     }
 done:
     saltus_free(counts);
@@ -356,7 +355,9 @@ static saltus_status set_up(at_once *o, const saltus_backend *backend, saltus_er
         return err ? err->code : SALTUS_E_NO_MEMORY;
     }
     SALTUS_TRY(saltus_sweep_freeze(o->sweep, 0, o->model, o->options->law, err));
-    SALTUS_TRY(saltus_plan_create(o->model, backend, &o->options->plan, &o->plan, err));
+    saltus_plan_options wanted = o->options->plan;
+    wanted.n_expected = n_points * o->options->run.n_trajectories;
+    SALTUS_TRY(saltus_plan_create(o->model, backend, &wanted, &o->plan, err));
     if (!(backend->ops->point_methods & SALTUS_METHOD_BIT(o->plan->method))) {
         SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "points are simulated one by one");
     }

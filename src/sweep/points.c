@@ -113,6 +113,7 @@ saltus_status saltus_point_run(saltus_sweep_run_state *r, saltus_model *model, i
     saltus_plan *plan = NULL;
     int64_t events = 0;
     wanted.n_threads = r->n_threads;
+    wanted.n_expected = run.n_trajectories;
     run.first_trajectory += point * saltus_sweep_apart(o);
     run.stop = r->is_here && o->run.stop ? o->run.stop : &r->workers.stop;
     run.progress = NULL;

@@ -464,7 +464,7 @@ static const double fine[] = {0.0, 0.01, 0.5, 0.77, 1.0};
 
 static void devices_and_layouts_change_no_bit(void **state)
 {
-    static const char *const layouts[] = {"auto", "warp", "global"};
+    static const char *const layouts[] = {"auto", "shared", "warp", "global"};
     (void)state;
     if (is_fake()) {
         need_gpu("cuda");
@@ -489,8 +489,8 @@ static void devices_and_layouts_change_no_bit(void **state)
                 assert_true(bits_hash(m, bits_devices[k], "auto", 2, 3, n, fine, 5) == hash);
             }
         }
-        for (int k = 0; k < 3 && has_gpu; ++k) {
-            if (!plays_warps() || k != 2) {
+        for (int k = 0; k < 4 && has_gpu; ++k) {
+            if (!plays_warps() || k == 2) {
                 assert_true(bits_hash(m, "cuda", layouts[k], 1, 3, n, fine, 5) == hash);
             }
         }
@@ -505,12 +505,44 @@ static void devices_and_layouts_change_no_bit(void **state)
     }
 }
 
-/* Layouts of plain tables have other sums. */
+/* A count leaves the bits that a thread has for it; the trajectory begins again on the CPU. */
+static void counts_beyond_a_layout_change_no_bit(void **state)
+{
+    static const char *const layouts[] = {"shared", "warp", "global"};
+    char *text = NULL;
+    size_t size = 0;
+    (void)state;
+    need_gpu("cuda");
+    FILE *out = open_memstream(&text, &size);
+    fprintf(out, "species:\n  A: %d\n", SALTUS_HUB_LARGEST_16 - 40);
+    for (int i = 0; i < 20; ++i) {
+        fprintf(out, "  S%d: 10\n", i);
+    }
+    fprintf(out, "reactions:\n  birth: 0 -> A @ 100\n");
+    for (int i = 0; i < 20; ++i) {
+        for (int k = 0; k < 20; ++k) {
+            if (i != k) {
+                fprintf(out, "  r%d_%d: A + S%d -> A + S%d @ 1e-9\n", i, k, i, k);
+            }
+        }
+    }
+    assert_int_equal(fclose(out), 0);
+    saltus_model *m = bits_parse(text);
+    assert_true(m->network->tables.n_hubs > 0);
+    const uint64_t hash = bits_hash(m, "cpu", "scalar", 1, 3, 20, fine, 5);
+    for (size_t k = 0; k < sizeof layouts / sizeof *layouts; ++k) {
+        assert_true(bits_hash(m, "cuda", layouts[k], 1, 3, 20, fine, 5) == hash);
+    }
+    saltus_model_destroy(m);
+    free(text);
+}
+
+/* Threads have the states of large networks in global memory alone, and none of their programs. */
 static void other_layouts_are_refused(void **state)
 {
     (void)state;
     need_gpu("cuda");
-    saltus_model *m = bits_motifs(60, 6, 20, 2), *other = mixed_network(true);
+    saltus_model *m = bits_motifs(1200, 6, 20, 2), *other = mixed_network(true);
     const saltus_plan_options shared = bits_plan("direct", "philox", "shared", 1),
                               warp = bits_plan("direct", "philox", "warp", 1);
     bits_refused(m, "cuda", &shared);
@@ -554,6 +586,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(hops_are_binomial),
         cmocka_unit_test(reactions_that_lack_reactants_idle),
         cmocka_unit_test(devices_and_layouts_change_no_bit),
+        cmocka_unit_test(counts_beyond_a_layout_change_no_bit),
         cmocka_unit_test(other_layouts_are_refused),
         cmocka_unit_test(sample_times_change_no_bit),
     };

@@ -128,6 +128,83 @@ static void laws_that_are_alike_are_found(void **state)
     }
 }
 
+/* n species hop among each other with the help of E. */
+static saltus_model *hops(int n, int molecules)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    fprintf(out, "species:\n  E: 100\n");
+    for (int i = 0; i < n; ++i) {
+        fprintf(out, "  X%d: %d\n", i, molecules);
+    }
+    fprintf(out, "reactions:\n");
+    for (int i = 0; i < n; ++i) {
+        for (int k = 1; k <= 15; ++k) {
+            fprintf(out, "  r%d_%d: E + X%d -> E + X%d @ 0.01\n", i, k, i, (i + k) % n);
+        }
+    }
+    assert_int_equal(fclose(out), 0);
+    saltus_model *m = bits_parse(text);
+    assert_true(m->network->tables.n_hubs > 0);
+    free(text);
+    return m;
+}
+
+/* A large network has a thread for each trajectory where there are enough of these and an event
+ * changes little, and a warp otherwise. */
+static void threads_have_large_networks_where_they_pay(void **state)
+{
+    static const struct {
+        int species, molecules;
+        int64_t share;
+        saltus_layout layout;
+    } cases[] = {
+        {20, 1000, 0, SALTUS_LAYOUT_SHARED},    {20, 1000, 1000, SALTUS_LAYOUT_SHARED},
+        {20, 1000, 20, SALTUS_LAYOUT_WARP},     {20, 10, 1000, SALTUS_LAYOUT_WARP},
+        {400, 1000, 0, SALTUS_LAYOUT_GLOBAL},   {400, 1000, 1000, SALTUS_LAYOUT_GLOBAL},
+        {400, 1000, 80, SALTUS_LAYOUT_WARP},    {400, 10, 1000, SALTUS_LAYOUT_WARP},
+        {2000, 1000, 1000, SALTUS_LAYOUT_WARP},
+    };
+    const saltus_limits limits = saltus_limits_of(9, 0);
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        saltus_model *m = hops(cases[i].species, cases[i].molecules);
+        const saltus_needs needs = {.share = cases[i].share};
+        saltus_layout before;
+        const char *why_not = NULL;
+        const saltus_layout chosen =
+            saltus_layout_choose(&m->network->tables, needs, &limits, &before, &why_not);
+        if (chosen != cases[i].layout) {
+            fail_msg("case %d has layout %d, not %d", (int)i, chosen, cases[i].layout);
+        }
+        assert_non_null(why_not);
+        saltus_model_destroy(m);
+    }
+}
+
+/* Few trajectories are spread over all multiprocessors. */
+static void blocks_are_as_small_as_trajectories_are_few(void **state)
+{
+    static const struct {
+        int64_t share;
+        int block;
+    } cases[] = {{0, 512}, {1, 64}, {124, 128}, {200, 128}, {303, 256}, {496, 512}, {5000, 512}};
+    const saltus_limits limits = saltus_limits_of(9, 0);
+    saltus_model *m = hops(400, 1000);
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        saltus_ssa_layout layout = {0};
+        const saltus_needs needs = {.share = cases[i].share};
+        assert_int_equal(saltus_layout_make(SALTUS_LAYOUT_GLOBAL, &m->network->tables, needs,
+                                            &limits, 0, &layout, NULL),
+                         SALTUS_OK);
+        assert_int_equal(layout.block, cases[i].block);
+        saltus_layout_free(&layout);
+    }
+    saltus_model_destroy(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +212,8 @@ int main(void)
         cmocka_unit_test(blocks_fit),
         cmocka_unit_test(laws_that_are_alike_are_found),
         cmocka_unit_test(too_large_blocks_are_refused_with_the_largest),
+        cmocka_unit_test(threads_have_large_networks_where_they_pay),
+        cmocka_unit_test(blocks_are_as_small_as_trajectories_are_few),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -204,7 +204,9 @@ static saltus_status choose_mixed(const saltus_gpus *gpus, const saltus_setup *s
 {
     saltus_status status = SALTUS_OK;
     const saltus_limits *limits = &gpus->gpu[0].limits;
-    const saltus_needs needs = {setup->generator->rng, setup->method, NULL};
+    const saltus_needs needs = {setup->generator->rng, setup->method, NULL,
+                                saltus_gpus_share(gpus, setup->n_expected)};
+    const char *why_not = "";
     saltus_layout before = SALTUS_LAYOUT_AUTO;
     saltus_ssa_layout made = {0};
     if (setup->tables->n_delayed > 0) {
@@ -217,14 +219,14 @@ static saltus_status choose_mixed(const saltus_gpus *gpus, const saltus_setup *s
                     "for");
     }
     *layout = setup->layout == SALTUS_LAYOUT_AUTO
-                  ? saltus_layout_choose(setup->tables, needs, limits, &before)
+                  ? saltus_layout_choose(setup->tables, needs, limits, &before, &why_not)
                   : setup->layout;
     SALTUS_TRY(saltus_layout_make(*layout, setup->tables, needs, limits, setup->block, &made, err));
     const bool is_second = before != SALTUS_LAYOUT_AUTO;
     (void)snprintf(why, 200, "%s, blocks of %d threads%s%s%s%s", saltus_layout_of(*layout)->about,
                    made.block, is_second ? "; not " : "",
                    is_second ? saltus_layout_of(before)->name : "", is_second ? ": " : "",
-                   is_second ? saltus_layout_against(before, setup->tables, needs, limits) : "");
+                   is_second ? why_not : "");
 done:
     saltus_layout_free(&made);
     return status;
@@ -305,7 +307,7 @@ static double estimate(const saltus_backend *backend, const saltus_setup *setup,
         const double by_all = n_trajectories / mean_cores / gpus->n;
         return start + 1e-9 * core * steps_each * (by_all > mean_thread ? by_all : mean_thread);
     }
-    const saltus_layout_cost cost = saltus_layout_cost_of(setup->layout);
+    const saltus_layout_cost cost = saltus_layout_cost_of(setup->layout, setup->tables);
     const double all =
         (leaps ? leap_gpu_ns * n : cost.gpu_ns) * steps_each * n_trajectories / gpus->n;
     const double one = (leaps ? leap_thread_ns * n : cost.thread_ns) * steps_each;
@@ -388,11 +390,13 @@ static saltus_status work(const saltus_backend *backend, const saltus_task *task
     return saltus_cuda_work_threads(gpus, &gpus->gpu[number % gpus->n], task, source, err);
 }
 
-static saltus_status compile_mixed(const saltus_limits *limits, const saltus_setup *setup,
+static saltus_status compile_mixed(const saltus_gpus *gpus, const saltus_setup *setup,
                                    saltus_kernel_report *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_needs needs = {setup->generator->rng, setup->method, NULL};
+    const saltus_limits *limits = &gpus->gpu[0].limits;
+    const saltus_needs needs = {setup->generator->rng, setup->method, NULL,
+                                saltus_gpus_share(gpus, setup->n_expected)};
     saltus_ssa_layout layout = {0};
     saltus_image image = {0}, reducer = {0};
     const char *entry = NULL;
@@ -433,9 +437,10 @@ done:
 static saltus_status compile(const saltus_backend *backend, const saltus_setup *setup,
                              saltus_kernel_report *out, saltus_error *err)
 {
-    const saltus_limits *limits = &((const saltus_gpus *)backend->device)->gpu[0].limits;
-    return saltus_method_of(setup->method)->in_space ? compile_in_space(limits, setup, out, err)
-                                                     : compile_mixed(limits, setup, out, err);
+    const saltus_gpus *gpus = backend->device;
+    return saltus_method_of(setup->method)->in_space
+               ? compile_in_space(&gpus->gpu[0].limits, setup, out, err)
+               : compile_mixed(gpus, setup, out, err);
 }
 
 void saltus_cuda_halve(saltus_backend *backend, int i)

@@ -110,7 +110,7 @@ typedef struct saltus_kink {
 typedef struct SALTUS_ALIGNED(16) saltus_hub {
     double alone; /**< sum of the constants of its reactions of order 1 */
     int32_t species;
-    int32_t alone_first, alone_end, class_first, class_end, spare;
+    uint32_t n_classes : 4, class_first : 28;
 } saltus_hub;
 
 /** A reaction of order 1 of a hub, and the sum of the constants up to it. */
@@ -251,6 +251,7 @@ enum { SALTUS_FANOUT = 8, SALTUS_MAX_LEVELS = 11 };
  * propensity of its own. Leaf i of the tree is hub i, or, from n_hubs on, one reaction. */
 #define SALTUS_HUB_ARRAYS(X)                                                                       \
     X(saltus_hub, hubs, t->n_hubs)                            /* [hub] */                          \
+    X(int32_t, alone_row, t->n_hubs > 0 ? t->n_hubs + 1 : 0)  /* [hub + 1] first of order 1 */     \
     X(saltus_alone, alone, t->n_alone)                        /* [..] by hub */                    \
     X(saltus_class, classes, t->n_classes)                    /* [class] by hub */                 \
     X(saltus_entry, entries, t->n_entries)                    /* [entry] by class */               \

@@ -18,6 +18,8 @@ enum {
 #define SALTUS_HUB_LARGEST ((int64_t)1 << 48)
 /* The same where weights have 32 bits. */
 #define SALTUS_HUB_LARGEST_32 0x3fffffff
+/* And where bounds are 16 bits from each other: 6 sqrt(10^8) are less. */
+#define SALTUS_HUB_LARGEST_16 100000000
 
 /** An interval of propensity that words have chosen; its lower end decides, unless a boundary lies
  * below the upper end. */
@@ -48,7 +50,7 @@ SALTUS_FN int64_t saltus_hub_width(int64_t x)
     return (int64_t)(share < spread ? share : spread);
 }
 
-/* Running sums of eight values, which are `stride` apart. They are no smaller than those before
+/* Running sums of eight values. They are no smaller than those before
  * them, and equal where a value is 0. */
 typedef struct saltus_eight {
     double a, b, c, d, e, f, g, h;
@@ -59,36 +61,40 @@ typedef struct SALTUS_ALIGNED(16) saltus_two {
     double a, b;
 } saltus_two;
 
+SALTUS_FN saltus_eight saltus_hub_add(const double v[8])
+{
+    const double ef = v[4] + v[5];
+    saltus_eight s;
+    s.a = v[0];
+    s.b = s.a + v[1];
+    s.c = s.b + v[2];
+    s.d = s.b + (v[2] + v[3]);
+    s.e = s.d + v[4];
+    s.f = s.d + ef;
+    s.g = s.d + (ef + v[6]);
+    s.h = s.d + (ef + (v[6] + v[7]));
+    return s;
+}
+
+/* The same of values that are `stride` apart. */
 SALTUS_FN saltus_eight saltus_hub_sums(const double *v, int64_t stride)
 {
 #if SALTUS_DEVICE && SALTUS_HUBS_SIDE_BY_SIDE
     const saltus_two *two = (const saltus_two *)v;
-    const saltus_two ab = two[0], cd = two[1], ef_ = two[2], gh = two[3];
-    const double v0 = ab.a, v1 = ab.b, c = cd.a, v3 = cd.b, e = ef_.a, v5 = ef_.b, g = gh.a,
-                 v7 = gh.b;
+    const saltus_two ab = two[0], cd = two[1], ef = two[2], gh = two[3];
+    const double of[8] = {ab.a, ab.b, cd.a, cd.b, ef.a, ef.b, gh.a, gh.b};
     (void)stride;
 #else
-    const double v0 = v[0], v1 = v[stride], c = v[2 * stride], v3 = v[3 * stride],
-                 e = v[4 * stride], v5 = v[5 * stride], g = v[6 * stride], v7 = v[7 * stride];
+    const double of[8] = {v[0],          v[stride],     v[2 * stride], v[3 * stride],
+                          v[4 * stride], v[5 * stride], v[6 * stride], v[7 * stride]};
 #endif
-    const double ef = e + v5;
-    saltus_eight s;
-    s.a = v0;
-    s.b = s.a + v1;
-    s.c = s.b + c;
-    s.d = s.b + (c + v3);
-    s.e = s.d + e;
-    s.f = s.d + ef;
-    s.g = s.d + (ef + g);
-    s.h = s.d + (ef + (g + v7));
-    return s;
+    return saltus_hub_add(of);
 }
 
-/* The child of a node in whose interval the spot lies; it becomes relative to it. These are the
- * steps of saltus_tree_descend, where running sums are not stored. */
-SALTUS_FN int saltus_hub_child(const double *values, saltus_spot *spot, int *near)
+/* The child of a node in whose interval the spot lies, from the running sums of its children; it
+ * becomes relative to it. These are the steps of saltus_tree_descend, where sums are not stored. */
+SALTUS_FN int saltus_hub_child(saltus_eight s, saltus_spot *spot, int *near)
 {
-    const saltus_eight s = saltus_hub_sums(values, 1);
     if (!(spot->low < s.h)) { /* rounding on the way down; never at the root */
         spot->low = saltus_below(s.h);
     }

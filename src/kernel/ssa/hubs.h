@@ -56,7 +56,7 @@ SALTUS_FN void saltus_hubs_sum_leaf(const saltus_trajectory *p, saltus_direct *d
 {
     const saltus_hub *h = &p->n->hubs[leaf];
     double each = h->alone;
-    for (int c = h->class_first; c < h->class_end; ++c) {
+    for (int c = (int)h->class_first; c < (int)(h->class_first + h->n_classes); ++c) {
         each += p->n->classes[c].rate * (double)d->weights[SALTUS_AT(c)];
     }
     d->values[SALTUS_AT(leaf)] = (double)p->most[SALTUS_AT(h->species)] * each;
@@ -300,11 +300,11 @@ SALTUS_FN int saltus_hubs_within(const saltus_trajectory *p, const saltus_direct
     saltus_spot_scale(&spot, 1.0 / most);
     if (spot.low < h.alone) {
         *near |= h.alone < spot.high;
-        return saltus_hub_alone(n->alone + h.alone_first, h.alone_end - h.alone_first, most, x,
-                                spot, near);
+        const int first = n->alone_row[leaf], end = n->alone_row[leaf + 1];
+        return saltus_hub_alone(n->alone + first, end - first, most, x, spot, near);
     }
     double below = h.alone;
-    for (int c = h.class_first; c < h.class_end; ++c) {
+    for (int c = (int)h.class_first; c < (int)(h.class_first + h.n_classes); ++c) {
         const saltus_class *k = &n->classes[c];
         const double up = below + k->rate * (double)d->weights[SALTUS_AT(c)];
         if (spot.low < up) {

@@ -50,6 +50,15 @@ typedef struct saltus_packed_node {
     uint16_t first, value;
 } saltus_packed_node;
 
+/** A hub as threads read it (hubs_thread.h). */
+typedef struct SALTUS_ALIGNED(16) saltus_packed_hub {
+    double alone;
+    uint16_t species, kept; /**< kept: the place of what stands for `alone` where there are classes,
+                                 or SALTUS_PACKED_ALONE */
+    uint32_t n_classes : 4, class_first : 28;
+} saltus_packed_hub;
+enum { SALTUS_PACKED_ALONE = 0xffff };
+
 typedef struct saltus_packed {
     /** The bytes, at an address of the device. The arrays begin at the offsets below. */
     const char *tables;

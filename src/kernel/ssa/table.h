@@ -24,6 +24,9 @@
 #include "kernel/ssa/direct_tree.h"
 #include "kernel/ssa/launch.h"
 
+#ifndef SALTUS_WITH_BOUNDS
+#define SALTUS_WITH_BOUNDS 0
+#endif
 /* 1: there are events, clocks or values that are drawn: event_driver.h. */
 #ifndef SALTUS_HAPPENINGS
 #define SALTUS_HAPPENINGS 0
@@ -39,10 +42,23 @@ typedef saltus_packed_wide_row saltus_row;
 typedef saltus_packed_row saltus_row;
 #endif
 
+/** A count; with SALTUS_WITH_BOUNDS it has its bounds beside: the count is most - down, and least
+ * is most - 2 width. */
+#if SALTUS_WITH_BOUNDS
+typedef struct SALTUS_ALIGNED(8) saltus_count {
+    int32_t most;
+    uint16_t down, width;
+} saltus_count;
+#define SALTUS_COUNT_OF(c) ((c).most - (int32_t)(c).down)
+#else
+typedef int32_t saltus_count;
+#define SALTUS_COUNT_OF(c) (c)
+#endif
+
 /** The numbers of one trajectory, number i at i * SALTUS_BLOCK, and the tables. */
 typedef struct saltus_table {
-    double *values; /**< propensities, then nodes but the root, as in tables.h */
-    int32_t *x;     /**< counts, then a 1 for a missing factor */
+    double *values;  /**< propensities, then nodes but the root, as in tables.h */
+    saltus_count *x; /**< counts, then, without hubs, a 1 for a missing factor */
     const saltus_row *rows;
     const saltus_packed_change *changes;
     const saltus_packed_dependent *dependents;
@@ -204,7 +220,7 @@ SALTUS_FN void saltus_table_observe(const saltus_table *s, const saltus_launch *
         for (int k = 0; k < 2; ++k) {
             const int row = k == 0 ? q->row : q->divisor_row;
             if (row >= 0) {
-                v[k] = row < t->n_species ? (double)s->x[row * SALTUS_BLOCK]
+                v[k] = row < t->n_species ? (double)SALTUS_COUNT_OF(s->x[row * SALTUS_BLOCK])
 #if SALTUS_HAPPENINGS
                        : row < t->row_rules ? s->v[SALTUS_AT(row)]
 #endif

@@ -13,6 +13,8 @@ enum { MOST_CLASSES = 8, MOST_PARTNERS = 256 };
 /* A class has so many ways, at most: then its weight has less than 63 bits, whatever its partners
  * count (SALTUS_HUB_LARGEST). */
 enum { MOST_CLASS_WAYS = 1 << 14 };
+/* Classes that a hub can number. */
+enum { MOST_LISTED = 1 << 28 };
 /* Shorter classes are scanned from their first entry. */
 enum { FEWEST_BLOCKED = 2 * SALTUS_HUB_BLOCK };
 
@@ -22,6 +24,7 @@ typedef struct maker {
     saltus_spokes spokes;
     /* Of the tables, on their way. */
     saltus_hub *hubs;
+    int32_t *alone_row;
     saltus_alone *alone;
     saltus_class *classes;
     saltus_entry *entries;
@@ -42,8 +45,8 @@ static void begin_hub(maker *m, int species)
 {
     saltus_tables *t = m->t;
     if (m->hubs) {
-        m->hubs[t->n_hubs] =
-            (saltus_hub){0.0, species, t->n_alone, t->n_alone, t->n_classes, t->n_classes, 0};
+        m->hubs[t->n_hubs] = (saltus_hub){0.0, species, 0, (uint32_t)t->n_classes};
+        m->alone_row[t->n_hubs] = t->n_alone;
     }
     ++t->n_hubs;
     m->hub_classes = 0;
@@ -55,7 +58,6 @@ static void add_alone(maker *m, const saltus_spoke *s)
     if (m->hubs) {
         saltus_hub *hub = &m->hubs[t->n_hubs - 1];
         hub->alone += s->rate;
-        hub->alone_end = t->n_alone + 1;
         m->alone[t->n_alone] = (saltus_alone){hub->alone, s->reaction, 0};
     }
     ++t->n_alone;
@@ -68,7 +70,7 @@ static void begin_class(maker *m, const saltus_spoke *s)
         begin_hub(m, s->hub);
     }
     if (m->hubs) {
-        m->hubs[t->n_hubs - 1].class_end = t->n_classes + 1;
+        ++m->hubs[t->n_hubs - 1].n_classes;
         m->classes[t->n_classes] =
             (saltus_class){s->rate, 1.0 / s->rate, t->n_entries, t->n_entries, -1, 0};
     }
@@ -131,6 +133,9 @@ static void lay_out(maker *m)
         }
         add_ways(m, s);
         before = s;
+    }
+    if (m->hubs) {
+        m->alone_row[t->n_hubs] = t->n_alone;
     }
 }
 
@@ -210,7 +215,8 @@ static void note_reaches(maker *m, int32_t *last)
     memset(last, 0, ((size_t)t->n_species + 1) * sizeof *last);
     for (int hub = 0; hub < t->n_hubs; ++hub) {
         note_leaf(m, m->hubs[hub].species, hub, last);
-        for (int c = m->hubs[hub].class_first; c < m->hubs[hub].class_end; ++c) {
+        const int first = (int)m->hubs[hub].class_first, n = (int)m->hubs[hub].n_classes;
+        for (int c = first; c < first + n; ++c) {
             for (int e = m->classes[c].entry_first; e < m->classes[c].entry_end; ++e) {
                 note_leaf(m, m->entries[e].species, hub, last);
             }
@@ -232,6 +238,10 @@ static saltus_status make_layout(maker *m, saltus_error *err)
     ARRAY(alone, t->n_alone)
     ARRAY(classes, t->n_classes)
     ARRAY(entries, t->n_entries)
+    if (t->n_classes >= MOST_LISTED) {
+        SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "the network is too large for 2^28 classes of reactions");
+    }
+    ARRAY(alone_row, t->n_hubs)
     ARRAY(hubs, t->n_hubs)
     lay_out(m);
     place_blocks(m);

@@ -75,7 +75,7 @@ static void put_loop(FILE *out)
     fprintf(
         out,
         "SALTUS_FN double saltus_operand(const saltus_table *s, const double *w, int i)\n{\n"
-        "    return i < %d ? (double)s->x[i * SALTUS_BLOCK]\n"
+        "    return i < %d ? (double)SALTUS_COUNT_OF(s->x[i * SALTUS_BLOCK])\n"
         "         : i < %d ? s->point[i - %d] : w[i - %d];\n}\n"
         "SALTUS_OUTLINE void saltus_run_simple(const saltus_table *s, const int (*code)[4], int n,"
         " double *w)\n{\n"

@@ -116,7 +116,9 @@ void saltus_put_row(const saltus_writer *w, int row)
         }
     }
     if (row < t->row_variables) {
-        fprintf(w->out, w->is_table ? "(double)s->x[%d * SALTUS_BLOCK]" : "SALTUS_X(%d)", row);
+        fprintf(w->out,
+                w->is_table ? "(double)SALTUS_COUNT_OF(s->x[%d * SALTUS_BLOCK])" : "SALTUS_X(%d)",
+                row);
     } else if (saltus_is_rate_row(t, row)) {
         fprintf(w->out, "s->y%d", row - t->row_variables);
     } else if (row < t->row_rules && saltus_has_events(t)) {

@@ -42,6 +42,14 @@ typedef struct saltus_gpus {
     int n_setting_up; /**< workers */
 } saltus_gpus;
 
+/** Trajectories of a run for each multiprocessor; 0: very many, or nobody knows how many there are.
+ */
+static inline int64_t saltus_gpus_share(const saltus_gpus *gpus, int64_t n_trajectories)
+{
+    const int64_t n = (int64_t)gpus->n * gpus->gpu[0].n_multiprocessors;
+    return n > 0 ? (n_trajectories + n - 1) / n : 0;
+}
+
 /** Whether two of them are one: a GPU that is named twice plays two. */
 static inline bool saltus_gpu_is_same(const saltus_gpu *a, const saltus_gpu *b)
 {

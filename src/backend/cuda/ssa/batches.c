@@ -57,7 +57,8 @@ static saltus_status set_up(saltus_gpu_worker *c, saltus_gpus *gpus, const saltu
 {
     saltus_status status = SALTUS_OK;
     const saltus_task *task = c->task;
-    const saltus_needs needs = {task->generator->rng, task->method, task->varies};
+    const saltus_needs needs = {task->generator->rng, task->method, task->varies,
+                                saltus_gpus_share(gpus, task->n_expected)};
     if (task->n_times > INT32_MAX) {
         SALTUS_FAIL(SALTUS_E_INVALID, "%lld sample times: a GPU takes at most 2^31 - 1",
                     (long long)task->n_times);

@@ -5,6 +5,7 @@
 #include "backend/cuda/codegen/recorded.h"
 #include "backend/cuda/codegen/registers.h"
 #include "core/memory.h"
+#include "kernel/ssa/hub_rules.h"
 #include "kernel/ssa/tree_thread.h"
 
 #include <stdio.h>
@@ -19,6 +20,13 @@ enum {
         24 << 10, /* largest tables that go there when the workspace is in global memory */
     LEAPERS = 96, /* threads of a multiprocessor; with fewer, global memory is better for leaps */
     WARPS = 16, /* warps of a multiprocessor; with fewer, global memory is better for workspaces */
+    /* Hubs by threads, one for a trajectory: */
+    HUB_THREADS = 96,         /* of a multiprocessor; with fewer, warps are better */
+    FEWEST_SHARED = 32,       /* trajectories of a multiprocessor; of fewer, warps are better */
+    FEWEST_GLOBAL = 96,       /* the same with state in global memory */
+    HUB_BLOCK = 512,          /* there; more share too little of the first cache */
+    LARGEST_STATE = 16 << 10, /* bytes there; more are changed too widely by an event */
+    SHARED_HUBS = 72 << 10,   /* what all read of hubs, in shared memory */
 };
 
 saltus_limits saltus_limits_of(int major, int minor)
@@ -111,7 +119,66 @@ done:
 static int64_t hub_bytes(const saltus_tables *t)
 {
     return 8 * ((int64_t)t->n_hub_leaves + t->hub_first[t->n_hub_levels]) +
-           4 * (3 * (int64_t)t->n_species + 1 + t->n_weights);
+           4 * (3 * (int64_t)t->n_species + t->n_weights);
+}
+
+/* Bytes of a thread's nodes, counts with their bounds, and weights; kernel/ssa/hubs_thread.h. */
+static int64_t hub_thread_bytes(const saltus_tables *t)
+{
+    return 8 * ((int64_t)t->hub_first[t->n_hub_levels] + saltus_packed_kept(t) + t->n_species) +
+           4 * (int64_t)t->n_weights;
+}
+
+/* Bytes of what all threads read of hubs. */
+static int64_t hubs_bytes(const saltus_tables *t)
+{
+    return (int64_t)sizeof(saltus_packed_hub) * t->n_hubs;
+}
+
+/* The largest block that spreads so many trajectories for each multiprocessor over all of these; 0:
+ * of any size. There are few sizes, because each has a kernel. */
+static int spreading_block(int64_t share)
+{
+    int block = 64;
+    while (block < HUB_BLOCK && 10 * 2 * block <= 11 * share) {
+        block *= 2;
+    }
+    return share > 0 ? block : HUB_BLOCK;
+}
+
+/* Give each thread a workspace with hubs, and a block a copy of the hubs, in shared memory. */
+static saltus_status make_hub_threads(saltus_ssa_layout *out, const saltus_tables *tables,
+                                      const saltus_limits *limits, int block, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const int64_t each = hub_thread_bytes(tables), fixed = hubs_bytes(tables);
+    SALTUS_TRY(saltus_pack_hubs(tables, &out->packed, err));
+    out->state = SALTUS_STATE_HUBS;
+    out->workspace_is_shared = out->tables_are_shared = true;
+    const int best = best_block(limits, fixed, each), spread = spreading_block(out->needs.share);
+    out->block = block ? block : best < spread ? best : spread;
+    SALTUS_TRY(check_block("shared", out->block, fixed, each, limits, err));
+    out->workspace_doubles = (out->block * each + 15) / 16 * 2;
+    out->shared_bytes = 8 * (size_t)out->workspace_doubles + (size_t)fixed;
+done:
+    return status;
+}
+
+/* The same in global memory. */
+static saltus_status make_hub_threads_global(saltus_ssa_layout *out, const saltus_tables *tables,
+                                             const saltus_limits *limits, int block,
+                                             saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const int64_t each = (hub_thread_bytes(tables) + 31) / 32 * 32, fixed = hubs_bytes(tables);
+    SALTUS_TRY(saltus_pack_hubs(tables, &out->packed, err));
+    out->state = SALTUS_STATE_HUBS;
+    out->tables_are_shared = fixed <= SHARED_HUBS && fixed <= limits->block_bytes;
+    out->block = block ? block : spreading_block(out->needs.share);
+    out->workspace_doubles = out->block * each / 8;
+    out->shared_bytes = out->tables_are_shared ? (size_t)fixed : 0;
+done:
+    return status;
 }
 
 /* Give each warp a workspace, in shared memory if enough of them fit. */
@@ -126,7 +193,7 @@ static saltus_status make_warp(saltus_ssa_layout *out, const saltus_tables *tabl
     }
     const int64_t each = (bytes + 127) / 128 * 4; /* of a warp, by thread */
     const int best = best_block(limits, 0, each);
-    out->state = SALTUS_STATE_WARP;
+    out->state = tables->n_hubs > 0 ? SALTUS_STATE_HUBS : SALTUS_STATE_WARP;
     out->threads_each = 32;
     out->workspace_is_shared =
         best > 0 && limits->bytes / (best * each + RESERVED_BYTES) * best >= 32 * WARPS;
@@ -195,13 +262,17 @@ static saltus_status make_phases(saltus_ssa_layout *out, const saltus_tables *ta
 static saltus_status make_shared(saltus_ssa_layout *out, const saltus_tables *tables,
                                  const saltus_limits *limits, int block, saltus_error *err)
 {
-    return make_table(out, true, tables, limits, block, err);
+    return tables->n_hubs > 0 ? make_hub_threads(out, tables, limits, block, err)
+                              : make_table(out, true, tables, limits, block, err);
 }
 
 /* Packed tables, where the model has such. */
 static saltus_status make_global(saltus_ssa_layout *out, const saltus_tables *tables,
                                  const saltus_limits *limits, int block, saltus_error *err)
 {
+    if (tables->n_hubs > 0 && !saltus_hubs_against(tables, true)) {
+        return make_hub_threads_global(out, tables, limits, block, err);
+    }
     if (tables->n_rates > 0 || tables->n_hubs > 0 || saltus_packing_against(tables, false)) {
         out->has_arrays = true;
         return SALTUS_OK;
@@ -219,9 +290,14 @@ static const char *registers_against(const saltus_tables *t, saltus_needs needs,
 static const char *shared_against(const saltus_tables *t, saltus_needs needs,
                                   const saltus_limits *limits)
 {
-    const char *against = t->n_hubs > 0 ? "its reactions are in classes, which layouts 'warp' and "
-                                          "'global' alone know"
-                                        : saltus_packing_against(t, false);
+    const char *against =
+        t->n_hubs > 0 ? saltus_hubs_against(t, true) : saltus_packing_against(t, false);
+    if (!against && t->n_hubs > 0) {
+        return saltus_largest_block(limits->block_bytes, hubs_bytes(t), hub_thread_bytes(t),
+                                    LARGEST_BLOCK) < HUB_THREADS
+                   ? "96 threads take more shared memory than there is"
+                   : NULL;
+    }
     saltus_ssa_layout layout = {.needs = needs};
     if (!against && make_table(&layout, true, t, limits, 32, NULL) != SALTUS_OK) {
         against = "32 threads take more shared memory than there is";
@@ -234,7 +310,7 @@ static const char *warp_against(const saltus_tables *t, saltus_needs needs,
                                 const saltus_limits *limits)
 {
     (void)needs, (void)limits;
-    return t->n_hubs > 0 ? saltus_hubs_against(t) : saltus_packing_against(t, true);
+    return t->n_hubs > 0 ? saltus_hubs_against(t, false) : saltus_packing_against(t, true);
 }
 
 static const char *tree_against(const saltus_tables *t, saltus_needs needs,
@@ -302,9 +378,13 @@ static int find(saltus_layout layout)
     return i;
 }
 
-saltus_layout_cost saltus_layout_cost_of(saltus_layout layout)
+saltus_layout_cost saltus_layout_cost_of(saltus_layout layout, const saltus_tables *tables)
 {
-    return entries[find(layout)].cost;
+    static const saltus_layout_cost hubs_shared = {0.25, 5000.0}, hubs_global = {0.5, 20000.0};
+    const bool has_hubs = tables->n_hubs > 0;
+    return has_hubs && layout == SALTUS_LAYOUT_SHARED   ? hubs_shared
+           : has_hubs && layout == SALTUS_LAYOUT_GLOBAL ? hubs_global
+                                                        : entries[find(layout)].cost;
 }
 
 const char *saltus_layout_against(saltus_layout layout, const saltus_tables *tables,
@@ -324,15 +404,60 @@ const char *saltus_layout_against(saltus_layout layout, const saltus_tables *tab
     return of->against ? of->against(tables, needs, limits) : NULL;
 }
 
-saltus_layout saltus_layout_choose(const saltus_tables *tables, saltus_needs needs,
-                                   const saltus_limits *limits, saltus_layout *before)
+/* Whether so few molecules are spread over the species that most counts are their own bounds: each
+ * event then sums much anew, and a warp does so at once. The species with most, which others may
+ * only be fed by, does not count. */
+static bool has_few_molecules(const saltus_tables *t)
 {
-    int i = 0;
-    while (i + 1 < N_ENTRIES && saltus_layout_against(entries[i].layout, tables, needs, limits)) {
-        ++i;
+    int64_t sum = 0, most = 0;
+    for (int s = 0; s < t->n_species; ++s) {
+        const int64_t x = t->initial_counts[s];
+        sum += x;
+        most = x > most ? x : most;
     }
-    *before = i > 0 ? entries[i - 1].layout : SALTUS_LAYOUT_AUTO;
-    return entries[i].layout;
+    return sum - most < (int64_t)SALTUS_HUB_FEW * t->n_species;
+}
+
+/* Why hubs by threads are slower than by warps, or NULL. */
+static const char *hub_threads_slower(const saltus_tables *t, saltus_needs needs, int fewest)
+{
+    return needs.share > 0 && needs.share < fewest ? "there are too few trajectories"
+           : has_few_molecules(t)                  ? "most of its species have few molecules"
+                                                   : NULL;
+}
+
+/* Why a layout that fits is not the fastest, where those before it are not taken; or NULL. */
+static const char *slower(saltus_layout layout, const saltus_tables *t, saltus_needs needs)
+{
+    const bool is_warp = layout == SALTUS_LAYOUT_WARP;
+    if (t->n_hubs == 0 || (!is_warp && layout != SALTUS_LAYOUT_SHARED)) {
+        return NULL;
+    }
+    if (!is_warp) {
+        return hub_threads_slower(t, needs, FEWEST_SHARED);
+    }
+    return saltus_hubs_against(t, true) || hub_thread_bytes(t) > LARGEST_STATE ||
+                   hub_threads_slower(t, needs, FEWEST_GLOBAL)
+               ? NULL
+               : "there are trajectories for a thread each";
+}
+
+saltus_layout saltus_layout_choose(const saltus_tables *tables, saltus_needs needs,
+                                   const saltus_limits *limits, saltus_layout *before,
+                                   const char **why_not)
+{
+    *before = SALTUS_LAYOUT_AUTO;
+    for (int i = 0; i + 1 < N_ENTRIES; ++i) {
+        const saltus_layout layout = entries[i].layout;
+        const char *against = saltus_layout_against(layout, tables, needs, limits);
+        against = against ? against : slower(layout, tables, needs);
+        if (!against) {
+            return layout;
+        }
+        *before = layout;
+        *why_not = against;
+    }
+    return entries[N_ENTRIES - 1].layout;
 }
 
 saltus_status saltus_layout_make(saltus_layout layout, const saltus_tables *tables,
@@ -365,7 +490,7 @@ static saltus_status table_text(const saltus_ssa_layout *layout, const saltus_ta
                                 const saltus_columns *columns, char **text, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const bool is_warp = layout->state == SALTUS_STATE_WARP;
+    const bool is_warp = layout->threads_each > 1;
     const saltus_packed_wide_row *equal = &layout->packed.equal;
     const bool records_rules = saltus_records_rules(tables, columns);
     size_t size;
@@ -381,19 +506,21 @@ static saltus_status table_text(const saltus_ssa_layout *layout, const saltus_ta
                   "#define SALTUS_WARPS %d\n#define SALTUS_POINTS %d\n#define SALTUS_CHANGES %u\n"
                   "#define SALTUS_DEPENDENTS %u\n#define SALTUS_NODES %u\n"
                   "#define SALTUS_RECORDS_RULES %d\n#define SALTUS_HUBS %d\n",
-                  is_warp ? 1 : layout->block, layout->packed.n_levels,
-                  layout->packed.n_root_children, layout->workspace_is_shared,
-                  layout->tables_are_shared, is_warp, layout->block / 32,
-                  layout->needs.varies != NULL, equal->n_changes, equal->n_dependents,
-                  equal->n_nodes, records_rules, tables->n_hubs > 0);
+                  is_warp || (tables->n_hubs && !layout->workspace_is_shared) ? 1 : layout->block,
+                  layout->packed.n_levels, layout->packed.n_root_children,
+                  layout->workspace_is_shared, layout->tables_are_shared, is_warp,
+                  layout->block / 32, layout->needs.varies != NULL, equal->n_changes,
+                  equal->n_dependents, equal->n_nodes, records_rules, tables->n_hubs > 0);
     if (tables->n_hubs > 0) {
         (void)fprintf(out,
                       "#define SALTUS_HUB_SPECIES %d\n#define SALTUS_N_HUBS %d\n"
                       "#define SALTUS_N_CLASSES %d\n#define SALTUS_N_OWN %d\n"
                       "#define SALTUS_HUB_LEAVES %d\n#define SALTUS_HUB_LEVELS %d\n"
-                      "#define SALTUS_HUB_FIRST {",
+                      "#define SALTUS_WITH_BOUNDS %d\n#define SALTUS_DOUBLES_EACH %d\n"
+                      "#define SALTUS_N_KEPT %d\n#define SALTUS_HUB_FIRST {",
                       tables->n_species, tables->n_hubs, tables->n_classes, tables->n_own,
-                      tables->n_hub_leaves, tables->n_hub_levels);
+                      tables->n_hub_leaves, tables->n_hub_levels, !is_warp,
+                      (int)(layout->workspace_doubles / layout->block), saltus_packed_kept(tables));
         for (int level = 0; level <= tables->n_hub_levels; ++level) {
             (void)fprintf(out, "%s%d", level > 0 ? ", " : "", tables->hub_first[level]);
         }
@@ -407,7 +534,7 @@ static saltus_status table_text(const saltus_ssa_layout *layout, const saltus_ta
         saltus_put_table_turns(tables, out);
     }
     (void)fprintf(out, "#include \"kernel/ssa/%s.h\"\n",
-                  tables->n_hubs > 0 ? "hubs_warp"
+                  tables->n_hubs > 0 ? (is_warp ? "hubs_warp" : "hubs_thread")
                   : is_warp          ? "direct_warp"
                                      : "direct_table");
     if (fclose(out) != 0 && status == SALTUS_OK) {
@@ -525,6 +652,7 @@ saltus_status saltus_layout_compile(const saltus_ssa_layout *layout, const saltu
         break;
     case SALTUS_STATE_TABLE:
     case SALTUS_STATE_WARP:
+    case SALTUS_STATE_HUBS:
         *entry = "saltus_by_worker";
         SALTUS_TRY(table_text(layout, tables, columns, &text, err));
         break;

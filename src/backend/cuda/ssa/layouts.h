@@ -17,6 +17,7 @@ typedef enum saltus_state {
     SALTUS_STATE_REGISTERS, /**< direct_thread.h, its state written by registers.c */
     SALTUS_STATE_TABLE,     /**< direct_thread.h, its state by direct_table.h */
     SALTUS_STATE_WARP,      /**< direct_warp.h */
+    SALTUS_STATE_HUBS,      /**< hubs_worker.h, of a warp or of a thread */
 } saltus_state;
 
 /** What a kernel must do. */
@@ -25,6 +26,7 @@ typedef struct saltus_needs {
     saltus_method method;
     const uint8_t *varies; /**< [number of a point's row] whether it is not the same for all jobs;
                                 NULL: there is one point */
+    int64_t share;         /**< trajectories for each multiprocessor; 0: very many */
 } saltus_needs;
 
 /** A layout made for a model. */
@@ -55,17 +57,18 @@ int saltus_largest_block(int64_t bytes, int64_t fixed_bytes, int64_t thread_byte
 const char *saltus_layout_against(saltus_layout layout, const saltus_tables *tables,
                                   saltus_needs needs, const saltus_limits *limits);
 
-/** The fastest layout that fits. *before: the next faster one, which does not;
- * SALTUS_LAYOUT_AUTO: there is none. */
+/** The fastest layout that fits. *before: the next faster one, which does not, or is not faster for
+ * so many trajectories; SALTUS_LAYOUT_AUTO: there is none. *why_not: the reason. */
 saltus_layout saltus_layout_choose(const saltus_tables *tables, saltus_needs needs,
-                                   const saltus_limits *limits, saltus_layout *before);
+                                   const saltus_limits *limits, saltus_layout *before,
+                                   const char **why_not);
 
 /** What an event costs by the direct method: nanoseconds of a whole GPU, and of one thread from one
  * event to the next. */
 typedef struct saltus_layout_cost {
     double gpu_ns, thread_ns;
 } saltus_layout_cost;
-saltus_layout_cost saltus_layout_cost_of(saltus_layout layout);
+saltus_layout_cost saltus_layout_cost_of(saltus_layout layout, const saltus_tables *tables);
 
 /**
  * Make a layout for a model.

@@ -161,12 +161,17 @@ static const char *products_against(const saltus_tables *t, bool is_wide)
     return NULL;
 }
 
-const char *saltus_hubs_against(const saltus_tables *t)
+const char *saltus_hubs_against(const saltus_tables *t, bool are_near)
 {
     const char *against = products_against(t, true);
+    if (!against && are_near && (t->n_species > UINT16_MAX || t->n_hubs > UINT16_MAX)) {
+        against = "it has more than 65,535 species or hubs";
+    }
     for (int s = 0; s < t->n_species && !against; ++s) {
-        against = t->initial_counts[s] > SALTUS_HUB_LARGEST_32
-                      ? "it starts with 2^30 molecules or more"
+        const int64_t x = t->initial_counts[s];
+        against = x > SALTUS_HUB_LARGEST_32 ? "it starts with 2^30 molecules or more"
+                  : are_near && x > SALTUS_HUB_LARGEST_16
+                      ? "it starts with more than 10^8 molecules"
                       : NULL;
     }
     for (int c = 0; c < t->n_classes && !against; ++c) {
@@ -374,5 +379,32 @@ saltus_status saltus_pack(const saltus_tables *t, bool is_wide, saltus_packed *o
 done:
     saltus_free(rows);
     saltus_free(bytes);
+    return status;
+}
+
+int saltus_packed_kept(const saltus_tables *t)
+{
+    int n = 0;
+    for (int i = 0; i < t->n_hubs; ++i) {
+        n += t->hubs[i].n_classes > 0;
+    }
+    return n;
+}
+
+saltus_status saltus_pack_hubs(const saltus_tables *t, saltus_packed *out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    int n_kept = 0;
+    saltus_packed_hub *hubs = saltus_calloc((size_t)t->n_hubs, sizeof *hubs);
+    SALTUS_NEED(hubs);
+    for (int i = 0; i < t->n_hubs; ++i) {
+        const saltus_hub h = t->hubs[i];
+        const int kept = h.n_classes > 0 ? n_kept++ : SALTUS_PACKED_ALONE;
+        hubs[i] = (saltus_packed_hub){h.alone, (uint16_t)h.species, (uint16_t)kept, h.n_classes,
+                                      h.class_first};
+    }
+    out->tables = (const char *)hubs;
+    out->bytes = (uint32_t)((size_t)t->n_hubs * sizeof *hubs);
+done:
     return status;
 }

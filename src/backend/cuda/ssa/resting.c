@@ -139,20 +139,22 @@ static void move_counts(const resting *r, direction to, int64_t slot)
 {
     const saltus_trajectory *p = &r->c->scalar->trajectory;
     const int n = p->n->n_species;
-    const bool is_warp = r->c->layout.state == SALTUS_STATE_WARP;
+    const saltus_state state = r->c->layout.state;
+    const bool is_together = state == SALTUS_STATE_WARP || state == SALTUS_STATE_HUBS;
     const int64_t whole = p->n->n_hubs > 0 ? 3 * (int64_t)n : n;
     for (int s = 0; s < n; ++s) {
-        const int64_t at = is_warp ? slot * whole + s : slot + s * r->stride;
-        switch (r->c->layout.has_arrays ? SALTUS_STATE_TREE : r->c->layout.state) {
+        const int64_t at = is_together ? slot * whole + s : slot + s * r->stride;
+        switch (r->c->layout.has_arrays ? SALTUS_STATE_TREE : state) {
         case SALTUS_STATE_REGISTERS:
             p->x[s] = to == TO_ENGINE ? (int64_t)r->at.v[at] : p->x[s];
             r->at.v[at] = (double)p->x[s];
             break;
         case SALTUS_STATE_TABLE:
         case SALTUS_STATE_WARP:
+        case SALTUS_STATE_HUBS:
             p->x[s] = to == TO_ENGINE ? r->at.saved[at] : p->x[s];
             r->at.saved[at] = (int32_t)p->x[s];
-            for (int k = 1; k < whole / n; ++k) { /* hubs_warp.h */
+            for (int k = 1; k < whole / n; ++k) { /* hubs_worker.h */
                 int64_t *const bound = k == 1 ? &p->most[s] : &p->least[s];
                 *bound = to == TO_ENGINE ? r->at.saved[at + k * n] : *bound;
                 r->at.saved[at + k * n] = (int32_t)*bound;
@@ -382,11 +384,12 @@ static bool fits(const saltus_gpu_worker *c)
 {
     const saltus_trajectory *p = &c->scalar->trajectory;
     const saltus_state state = c->layout.state;
-    const bool has_hubs = state == SALTUS_STATE_WARP && p->n->n_hubs > 0;
-    const int64_t most = state == SALTUS_STATE_TREE        ? INT64_MAX
-                         : state == SALTUS_STATE_REGISTERS ? largest_real
-                         : has_hubs                        ? SALTUS_HUB_LARGEST_32
-                                                           : INT32_MAX;
+    const int64_t most =
+        state == SALTUS_STATE_TREE        ? INT64_MAX
+        : state == SALTUS_STATE_REGISTERS ? largest_real
+        : state == SALTUS_STATE_HUBS
+            ? (c->layout.threads_each > 1 ? SALTUS_HUB_LARGEST_32 : SALTUS_HUB_LARGEST_16)
+            : INT32_MAX;
     bool do_counts = true;
     for (int s = 0; s < p->n->n_species; ++s) {
         do_counts &= p->x[s] <= most;
