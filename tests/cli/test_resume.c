@@ -249,7 +249,7 @@ typedef struct long_run {
  * point's end nothing is under way. */
 static int stop_until_whole(const long_run *run)
 {
-    enum { MOST_STOPS = 8 };
+    const int most_stops = getenv("SALTUS_TEST_LONG") ? 8 : 4;
     static const int signals[] = {SIGTERM, SIGKILL, SIGINT, SIGUSR1};
     int n_kept = 0;
     for (int n = 0;; ++n) {
@@ -262,10 +262,10 @@ static int stop_until_whole(const long_run *run)
                 (void)usleep(2000);
                 assert_int_equal(waitid(P_PID, (id_t)child, &end, WEXITED | WNOHANG | WNOWAIT), 0);
             }
-        } else if (n < MOST_STOPS) {
+        } else if (n < most_stops) {
             (void)usleep(600000);
         }
-        if (n < MOST_STOPS) {
+        if (n < most_stops) {
             (void)kill(child, signals[n % 4]);
         }
         const outcome o = finish_saltus(child);
