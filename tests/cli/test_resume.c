@@ -329,7 +329,7 @@ static void what_is_under_way_is_kept(void **state)
         {"run moving.yaml --points 7", 40000, 12},
         {"run moving.yaml --points 7 --runs 60", 2000, 12},
         {"run cycling.yaml --points 7 --method ode", 200000, 12},
-        {"run flowing.yaml --points 7 --method hybrid", 40000, 12},
+        {"run flowing.yaml --points 7 --method hybrid", 10000, 12},
         {"run leaps.yaml --points 7 --method tau --rng mt19937", 100000, 12},
         {"run leaps.yaml --points 7 --method tau --runs 40", 20000, 12},
         {"run space.yaml --points 4 --profile z --frames 5", 40, 20},
