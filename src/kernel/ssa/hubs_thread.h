@@ -1,6 +1,6 @@
 /**
  * hubs.h on a GPU with a thread per trajectory, for ensembles that keep all threads busy: a thread
- * takes a thirtieth of a warp's instructions, and waits for memory. What it keeps is therefore
+ * takes a tenth of a warp's instructions, and waits for memory. What it keeps is therefore
  * little, and leaves of the tree, which follow from it, are computed where they are summed: of a
  * hub with classes, what its upper bound is multiplied by is kept. Workspaces are in shared memory,
  * interleaved by thread, or one behind the other in global memory.
@@ -141,9 +141,14 @@ SALTUS_FN void saltus_thread_move(const saltus_worker_state *s, const saltus_hub
     }
 }
 
-/* The lowest level whose nodes are the bits of a word; those of the levels below are summed each
- * time that a leaf changes. */
-#define SALTUS_MARKED_LEVEL (SALTUS_HUB_LEAVES <= 64 * 8 ? 0 : SALTUS_HUB_LEAVES <= 64 * 64 ? 1 : 2)
+/* The lowest level whose nodes are the bits of a word, for up to 2^21 leaves; those of the levels
+ * below are summed each time that a leaf changes. */
+#define SALTUS_MARKED_LEVEL             \
+    (SALTUS_HUB_LEAVES <= 1 << 9    ? 0 \
+     : SALTUS_HUB_LEAVES <= 1 << 12 ? 1 \
+     : SALTUS_HUB_LEAVES <= 1 << 15 ? 2 \
+     : SALTUS_HUB_LEAVES <= 1 << 18 ? 3 \
+                                    : 4)
 
 /* Sum what is above a leaf, up to the marked level. Returns the bit of the node there. */
 SALTUS_FN uint64_t saltus_thread_sum(const saltus_worker_state *s, const saltus_launch *a, int leaf)

@@ -164,8 +164,9 @@ static const char *products_against(const saltus_tables *t, bool is_wide)
 const char *saltus_hubs_against(const saltus_tables *t, bool are_near)
 {
     const char *against = products_against(t, true);
-    if (!against && are_near && (t->n_species > UINT16_MAX || t->n_hubs > UINT16_MAX)) {
-        against = "it has more than 65,535 species or hubs";
+    if (!against && are_near &&
+        (t->n_species > UINT16_MAX || t->n_hubs > UINT16_MAX || t->n_hub_leaves > 1 << 21)) {
+        against = "it has more than 65,535 species or hubs, or 2^21 sums";
     }
     for (int s = 0; s < t->n_species && !against; ++s) {
         const int64_t x = t->initial_counts[s];
