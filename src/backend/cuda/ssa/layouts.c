@@ -552,6 +552,9 @@ static int wanted_blocks(const saltus_ssa_layout *layout, const saltus_limits *l
     const bool is_global = layout->workspace_doubles > 0 && !layout->workspace_is_shared;
     const int fit = (int)(limits->bytes / ((int64_t)layout->shared_bytes + RESERVED_BYTES)),
               full = FULL / layout->block;
+    if (layout->state == SALTUS_STATE_HUBS && layout->threads_each == 1) {
+        return 1; /* they wait for memory: few without spills are better */
+    }
     if (layout->threads_each != 1 || layout->state == SALTUS_STATE_TREE || is_global) {
         return 0;
     }
