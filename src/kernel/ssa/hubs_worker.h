@@ -3,16 +3,15 @@
  * do alike. Networks whose leaves are hubs and products.
  *
  * The host defines what table.h needs, the numbers SALTUS_HUB_SPECIES, SALTUS_N_HUBS,
- * SALTUS_N_CLASSES and SALTUS_N_OWN of the network, and of its tree (tables.h)
- * SALTUS_HUB_LEAVES, SALTUS_HUB_LEVELS and SALTUS_HUB_FIRST, a list of first nodes. The worker's
- * header defines before
+ * SALTUS_N_CLASSES and SALTUS_N_OWN of the network, and of its tree (tables.h) SALTUS_HUB_LEAVES,
+ * SALTUS_HUB_LEVELS and SALTUS_HUB_FIRST, a list of first nodes. The worker's header defines before
  *
  *     SALTUS_TEAM            threads that share a trajectory
  *     SALTUS_MINE            which of them this is: a loop over a list begins there, in steps of
  *                            SALTUS_TEAM
  *     SALTUS_TEAM_WAIT()     what the others have written is there
  *     saltus_team_any(x)     whether x holds for one of them
- *     saltus_worker_hub      a hub in its tables, as saltus_hub or saltus_packed_hub
+ *     saltus_worker_hub      the type of a hub in its tables: saltus_hub or saltus_packed_hub
  *     SALTUS_LEAVES_KEPT     1: leaves are kept; 0: they are computed where they are summed
  *     SALTUS_LARGEST_COUNT   larger ones do not fit
  *
