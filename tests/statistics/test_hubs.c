@@ -515,7 +515,7 @@ static void devices_and_layouts_change_no_bit(void **state)
         }
         for (int k = 0; k < 4 && has_gpu; ++k) {
             const bool is_large = i >= 4 && k == 1;
-            if ((!plays_warps() || k == 2) && !is_large) {
+            if ((!plays_warps() || k != 3) && !is_large) {
                 assert_true(bits_hash(m, "cuda", layouts[k], 1, 3, n, fine, 5) == hash);
             }
         }

@@ -199,13 +199,18 @@ static const double leap_gpu_ns = 0.1, leap_thread_ns = 3500.0;
  * the time of a core. */
 static const double mean_cores = 50.0, mean_thread = 100.0;
 
+static saltus_needs needs_of(const saltus_gpus *gpus, const saltus_setup *setup)
+{
+    return (saltus_needs){setup->generator->rng, setup->method, NULL,
+                          saltus_gpus_share(gpus, setup->n_expected)};
+}
+
 static saltus_status choose_mixed(const saltus_gpus *gpus, const saltus_setup *setup,
                                   saltus_layout *layout, char why[200], saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_limits *limits = &gpus->gpu[0].limits;
-    const saltus_needs needs = {setup->generator->rng, setup->method, NULL,
-                                saltus_gpus_share(gpus, setup->n_expected)};
+    const saltus_needs needs = needs_of(gpus, setup);
     const char *why_not = "";
     saltus_layout before = SALTUS_LAYOUT_AUTO;
     saltus_ssa_layout made = {0};
@@ -395,8 +400,7 @@ static saltus_status compile_mixed(const saltus_gpus *gpus, const saltus_setup *
 {
     saltus_status status = SALTUS_OK;
     const saltus_limits *limits = &gpus->gpu[0].limits;
-    const saltus_needs needs = {setup->generator->rng, setup->method, NULL,
-                                saltus_gpus_share(gpus, setup->n_expected)};
+    const saltus_needs needs = needs_of(gpus, setup);
     saltus_ssa_layout layout = {0};
     saltus_image image = {0}, reducer = {0};
     const char *entry = NULL;

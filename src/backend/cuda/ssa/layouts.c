@@ -146,37 +146,28 @@ static int spreading_block(int64_t share)
     return share > 0 ? block : HUB_BLOCK;
 }
 
-/* Give each thread a workspace with hubs, and a block a copy of the hubs, in shared memory. */
-static saltus_status make_hub_threads(saltus_ssa_layout *out, const saltus_tables *tables,
-                                      const saltus_limits *limits, int block, saltus_error *err)
+/* Give each thread a workspace with hubs, and a block a copy of the hubs, in shared memory as far
+ * as they fit there. */
+static saltus_status make_hub_threads(saltus_ssa_layout *out, bool is_shared,
+                                      const saltus_tables *tables, const saltus_limits *limits,
+                                      int block, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const int64_t each = hub_thread_bytes(tables), fixed = hubs_bytes(tables);
+    const int64_t bytes = hub_thread_bytes(tables), fixed = hubs_bytes(tables);
+    const int64_t each = is_shared ? bytes : (bytes + 31) / 32 * 32;
+    const int spread = spreading_block(out->needs.share),
+              best = is_shared ? best_block(limits, fixed, each) : spread;
     SALTUS_TRY(saltus_pack_hubs(tables, &out->packed, err));
     out->state = SALTUS_STATE_HUBS;
-    out->workspace_is_shared = out->tables_are_shared = true;
-    const int best = best_block(limits, fixed, each), spread = spreading_block(out->needs.share);
+    out->workspace_is_shared = is_shared;
+    out->tables_are_shared = is_shared || (fixed <= SHARED_HUBS && fixed <= limits->block_bytes);
     out->block = block ? block : best < spread ? best : spread;
-    SALTUS_TRY(check_block("shared", out->block, fixed, each, limits, err));
+    if (is_shared) {
+        SALTUS_TRY(check_block("shared", out->block, fixed, each, limits, err));
+    }
     out->workspace_doubles = (out->block * each + 15) / 16 * 2;
-    out->shared_bytes = 8 * (size_t)out->workspace_doubles + (size_t)fixed;
-done:
-    return status;
-}
-
-/* The same in global memory. */
-static saltus_status make_hub_threads_global(saltus_ssa_layout *out, const saltus_tables *tables,
-                                             const saltus_limits *limits, int block,
-                                             saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    const int64_t each = (hub_thread_bytes(tables) + 31) / 32 * 32, fixed = hubs_bytes(tables);
-    SALTUS_TRY(saltus_pack_hubs(tables, &out->packed, err));
-    out->state = SALTUS_STATE_HUBS;
-    out->tables_are_shared = fixed <= SHARED_HUBS && fixed <= limits->block_bytes;
-    out->block = block ? block : spreading_block(out->needs.share);
-    out->workspace_doubles = out->block * each / 8;
-    out->shared_bytes = out->tables_are_shared ? (size_t)fixed : 0;
+    out->shared_bytes = (is_shared ? 8 * (size_t)out->workspace_doubles : 0) +
+                        (out->tables_are_shared ? out->packed.bytes : 0);
 done:
     return status;
 }
@@ -262,7 +253,7 @@ static saltus_status make_phases(saltus_ssa_layout *out, const saltus_tables *ta
 static saltus_status make_shared(saltus_ssa_layout *out, const saltus_tables *tables,
                                  const saltus_limits *limits, int block, saltus_error *err)
 {
-    return tables->n_hubs > 0 ? make_hub_threads(out, tables, limits, block, err)
+    return tables->n_hubs > 0 ? make_hub_threads(out, true, tables, limits, block, err)
                               : make_table(out, true, tables, limits, block, err);
 }
 
@@ -271,7 +262,7 @@ static saltus_status make_global(saltus_ssa_layout *out, const saltus_tables *ta
                                  const saltus_limits *limits, int block, saltus_error *err)
 {
     if (tables->n_hubs > 0 && !saltus_hubs_against(tables, true)) {
-        return make_hub_threads_global(out, tables, limits, block, err);
+        return make_hub_threads(out, false, tables, limits, block, err);
     }
     if (tables->n_rates > 0 || tables->n_hubs > 0 || saltus_packing_against(tables, false)) {
         out->has_arrays = true;
@@ -290,17 +281,14 @@ static const char *registers_against(const saltus_tables *t, saltus_needs needs,
 static const char *shared_against(const saltus_tables *t, saltus_needs needs,
                                   const saltus_limits *limits)
 {
+    const bool has_hubs = t->n_hubs > 0;
     const char *against =
-        t->n_hubs > 0 ? saltus_hubs_against(t, true) : saltus_packing_against(t, false);
-    if (!against && t->n_hubs > 0) {
-        return saltus_largest_block(limits->block_bytes, hubs_bytes(t), hub_thread_bytes(t),
-                                    LARGEST_BLOCK) < HUB_THREADS
-                   ? "96 threads take more shared memory than there is"
-                   : NULL;
-    }
+        has_hubs ? saltus_hubs_against(t, true) : saltus_packing_against(t, false);
     saltus_ssa_layout layout = {.needs = needs};
-    if (!against && make_table(&layout, true, t, limits, 32, NULL) != SALTUS_OK) {
-        against = "32 threads take more shared memory than there is";
+    if (!against &&
+        make_shared(&layout, t, limits, has_hubs ? HUB_THREADS : 32, NULL) != SALTUS_OK) {
+        against = has_hubs ? "96 threads take more shared memory than there is"
+                           : "32 threads take more shared memory than there is";
     }
     saltus_layout_free(&layout);
     return against;
