@@ -1,18 +1,12 @@
 #include "backend/cuda/ssa/layouts.h"
 
 #include "backend/cuda/ssa/packing.h"
-#include "backend/cuda/codegen/motion.h"
-#include "backend/cuda/codegen/recorded.h"
 #include "backend/cuda/codegen/registers.h"
 #include "core/memory.h"
 #include "kernel/ssa/hub_rules.h"
 #include "kernel/ssa/tree_thread.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 enum {
-    USUAL_BLOCK = 256,
     LARGEST_BLOCK = 1024,
     FULL = 1024,           /* threads of a multiprocessor; more do not make it faster */
     RESERVED_BYTES = 1024, /* shared memory that the driver takes for each block */
@@ -68,7 +62,7 @@ static int best_block(const saltus_limits *limits, int64_t fixed_bytes, int64_t 
         int64_t threads = limits->bytes / (bytes + RESERVED_BYTES) * block;
         threads = threads < FULL ? threads : FULL;
         if (bytes <= limits->block_bytes &&
-            (threads > most || (threads == most && block <= USUAL_BLOCK))) {
+            (threads > most || (threads == most && block <= SALTUS_USUAL_BLOCK))) {
             best = block;
             most = threads;
         }
@@ -104,7 +98,7 @@ static saltus_status make_table(saltus_ssa_layout *out, bool is_shared, const sa
     out->has_arrays = saltus_has_events(tables);
     out->workspace_is_shared = is_shared;
     out->tables_are_shared = is_shared || fixed <= SHARED_TABLES;
-    out->block = block ? block : is_shared ? best_block(limits, fixed, each) : USUAL_BLOCK;
+    out->block = block ? block : is_shared ? best_block(limits, fixed, each) : SALTUS_USUAL_BLOCK;
     if (is_shared) {
         SALTUS_TRY(check_block("shared", out->block, fixed, each, limits, err));
     }
@@ -188,7 +182,7 @@ static saltus_status make_warp(saltus_ssa_layout *out, const saltus_tables *tabl
     out->threads_each = 32;
     out->workspace_is_shared =
         best > 0 && limits->bytes / (best * each + RESERVED_BYTES) * best >= 32 * WARPS;
-    out->block = block ? block : out->workspace_is_shared ? best : USUAL_BLOCK;
+    out->block = block ? block : out->workspace_is_shared ? best : SALTUS_USUAL_BLOCK;
     if (out->workspace_is_shared) {
         SALTUS_TRY(check_block("warp", out->block, 0, each, limits, err));
     }
@@ -223,7 +217,7 @@ static saltus_status make_tree(saltus_ssa_layout *out, const saltus_tables *tabl
     saltus_status status = SALTUS_OK;
     const int64_t each = 8 * saltus_tree_workspace(tables, out->needs.rng);
     out->workspace_is_shared = true;
-    out->block = block ? block : USUAL_BLOCK / 2;
+    out->block = block ? block : SALTUS_USUAL_BLOCK / 2;
     while (block == 0 && out->block > 32 && out->block * each > limits->block_bytes) {
         out->block /= 2; /* There are few sizes, because a kernel serves all models of one size. */
     }
@@ -448,94 +442,10 @@ saltus_layout saltus_layout_choose(const saltus_tables *tables, saltus_needs nee
     return entries[N_ENTRIES - 1].layout;
 }
 
-saltus_status saltus_layout_make(saltus_layout layout, const saltus_tables *tables,
-                                 saltus_needs needs, const saltus_limits *limits, int block,
-                                 saltus_ssa_layout *out, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    const char *against = saltus_layout_against(layout, tables, needs, limits);
-    *out = (saltus_ssa_layout){
-        .needs = needs, .block = block ? block : USUAL_BLOCK, .threads_each = 1};
-    if (against) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "layout '%s' does not fit: %s",
-                    saltus_layout_of(layout)->name, against);
-    }
-    SALTUS_TRY(entries[find(layout)].of[needs.method].make(out, tables, limits, block, err));
-done:
-    if (status != SALTUS_OK) {
-        saltus_layout_free(out);
-    }
-    return status;
-}
-
-void saltus_layout_free(saltus_ssa_layout *layout)
-{
-    saltus_free((char *)layout->packed.tables);
-    layout->packed.tables = NULL;
-}
-
-static saltus_status table_text(const saltus_ssa_layout *layout, const saltus_tables *tables,
-                                const saltus_columns *columns, char **text, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    const bool is_warp = layout->threads_each > 1;
-    const saltus_packed_wide_row *equal = &layout->packed.equal;
-    const bool records_rules = saltus_records_rules(tables, columns);
-    size_t size;
-    FILE *out = open_memstream(text, &size);
-    SALTUS_NEED(out);
-    if (layout->has_arrays) {
-        saltus_put_table_event_head(tables, out);
-    }
-    (void)fprintf(out,
-                  "#define SALTUS_BLOCK %d\n#define SALTUS_LEVELS %d\n"
-                  "#define SALTUS_ROOT_CHILDREN %d\n#define SALTUS_WORKSPACE_SHARED %d\n"
-                  "#define SALTUS_TABLES_SHARED %d\n#define SALTUS_WIDE_ROWS %d\n"
-                  "#define SALTUS_WARPS %d\n#define SALTUS_POINTS %d\n#define SALTUS_CHANGES %u\n"
-                  "#define SALTUS_DEPENDENTS %u\n#define SALTUS_NODES %u\n"
-                  "#define SALTUS_RECORDS_RULES %d\n#define SALTUS_HUBS %d\n",
-                  is_warp || (tables->n_hubs && !layout->workspace_is_shared) ? 1 : layout->block,
-                  layout->packed.n_levels, layout->packed.n_root_children,
-                  layout->workspace_is_shared, layout->tables_are_shared, is_warp,
-                  layout->block / 32, layout->needs.varies != NULL, equal->n_changes,
-                  equal->n_dependents, equal->n_nodes, records_rules, tables->n_hubs > 0);
-    if (tables->n_hubs > 0) {
-        (void)fprintf(out,
-                      "#define SALTUS_HUB_SPECIES %d\n#define SALTUS_N_HUBS %d\n"
-                      "#define SALTUS_N_CLASSES %d\n#define SALTUS_N_OWN %d\n"
-                      "#define SALTUS_HUB_LEAVES %d\n#define SALTUS_HUB_LEVELS %d\n"
-                      "#define SALTUS_WITH_BOUNDS %d\n#define SALTUS_DOUBLES_EACH %d\n"
-                      "#define SALTUS_N_KEPT %d\n#define SALTUS_HUB_FIRST {",
-                      tables->n_species, tables->n_hubs, tables->n_classes, tables->n_own,
-                      tables->n_hub_leaves, tables->n_hub_levels, !is_warp,
-                      (int)(layout->workspace_doubles / layout->block), saltus_packed_kept(tables));
-        for (int level = 0; level <= tables->n_hub_levels; ++level) {
-            (void)fprintf(out, "%s%d", level > 0 ? ", " : "", tables->hub_first[level]);
-        }
-        (void)fputs("}\n", out);
-    }
-    (void)fputs("#include \"kernel/ssa/table.h\"\n", out);
-    if (records_rules) {
-        status = saltus_put_recorded_rules(tables, columns, out, err);
-    }
-    if (layout->has_arrays) {
-        saltus_put_table_turns(tables, out);
-    }
-    (void)fprintf(out, "#include \"kernel/ssa/%s.h\"\n",
-                  tables->n_hubs > 0 ? (is_warp ? "hubs_warp" : "hubs_thread")
-                  : is_warp          ? "direct_warp"
-                                     : "direct_table");
-    if (fclose(out) != 0 && status == SALTUS_OK) {
-        SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
-    }
-done:
-    return status;
-}
-
 /* How many blocks of a multiprocessor registers should suffice for: as many as use all of it, where
  * they fit into shared memory, or, with state in registers, as many as fit; 0: the compiler
  * chooses. */
-static int wanted_blocks(const saltus_ssa_layout *layout, const saltus_limits *limits)
+static int least_blocks(const saltus_ssa_layout *layout, const saltus_limits *limits)
 {
     const bool is_global = layout->workspace_doubles > 0 && !layout->workspace_is_shared;
     const int fit = (int)(limits->bytes / ((int64_t)layout->shared_bytes + RESERVED_BYTES)),
@@ -552,118 +462,29 @@ static int wanted_blocks(const saltus_ssa_layout *layout, const saltus_limits *l
     return layout->state == SALTUS_STATE_REGISTERS ? (fit < full ? fit : full) : 0;
 }
 
-/* Compile a kernel's text such that n blocks run on a multiprocessor at once; 0: as many as the
- * compiler thinks right. */
-static saltus_status compile(const saltus_ssa_layout *layout, int n, bool draws,
-                             const saltus_columns *columns, const char *text,
-                             const saltus_limits *limits, saltus_image *out, saltus_error *err)
+saltus_status saltus_layout_make(saltus_layout layout, const saltus_tables *tables,
+                                 saltus_needs needs, const saltus_limits *limits, int block,
+                                 saltus_ssa_layout *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    char *whole = NULL, least[60] = "";
-    /* The driver refuses larger blocks than the kernel was made for. */
-    const int largest = n > 1 || layout->block > USUAL_BLOCK ? layout->block : USUAL_BLOCK;
-    if (n > 0) {
-        (void)snprintf(least, sizeof least, "#define SALTUS_LEAST_BLOCKS %d\n", n);
+    const char *against = saltus_layout_against(layout, tables, needs, limits);
+    *out = (saltus_ssa_layout){
+        .needs = needs, .block = block ? block : SALTUS_USUAL_BLOCK, .threads_each = 1};
+    if (against) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "layout '%s' does not fit: %s",
+                    saltus_layout_of(layout)->name, against);
     }
-    /* The tree's kernel is the same for all models, or all that draw values, or have programs … */
-    const bool is_tree = layout->state == SALTUS_STATE_TREE;
-    if (asprintf(&whole,
-                 "#define SALTUS_RNG %d\n#define SALTUS_COLUMNS %d\n#define SALTUS_OBSERVABLES %d\n"
-                 "#define SALTUS_LARGEST_BLOCK %d\n%s%s%s",
-                 layout->needs.rng, is_tree ? 0 : columns->n_counts,
-                 is_tree ? 0 : columns->n_observables, largest, least,
-                 is_tree && !draws ? "#define SALTUS_VARIATES 0\n" : "", text) < 0) {
-        whole = NULL;
-        SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
-    }
-    SALTUS_TRY(saltus_kernel_compile(whole, limits->major, limits->minor, out, err));
+    SALTUS_TRY(entries[find(layout)].of[needs.method].make(out, tables, limits, block, err));
+    out->least_blocks = least_blocks(out, limits);
 done:
-    free(whole);
+    if (status != SALTUS_OK) {
+        saltus_layout_free(out);
+    }
     return status;
 }
 
-/* Whether something happens other than reactions, samples and what rate rules do. */
-static bool acts_by_itself(const saltus_tables *t)
+void saltus_layout_free(saltus_ssa_layout *layout)
 {
-    return t->n_triggers > 0 || t->n_flags > 0 || t->n_delayed > 0 || t->n_thinned > 0 ||
-           t->n_rates > 0;
-}
-
-/* Of a kernel with a thread per trajectory, whose state is a tree. */
-static saltus_status tree_text(const saltus_ssa_layout *layout, const saltus_tables *tables,
-                               char **text, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    const bool is_mean = layout->needs.method == SALTUS_METHOD_ODE;
-    const bool leaps = saltus_method_of(layout->needs.method)->leaps;
-    char *kernel = NULL;
-    if (leaps || is_mean || tables->n_rates == 0) {
-        if (asprintf(&kernel, "#include \"kernel/%s.h\"\n",
-                     leaps     ? "tau/tau_global"
-                     : is_mean ? "ode/ode_global"
-                               : "ssa/direct_global") < 0) {
-            kernel = NULL;
-        }
-        SALTUS_NEED(kernel);
-    } else {
-        SALTUS_TRY(saltus_motion_text(tables, layout->needs.varies, &kernel, err));
-    }
-    if (asprintf(text,
-                 "%s%s%s%s%s%s#define SALTUS_MEAN %d\n#define SALTUS_PHASES %d\n#define "
-                 "SALTUS_WORKSPACE_SHARED %d\n#define SALTUS_BLOCK %d\n%s",
-                 tables->n_thinned > 0 ? "#define SALTUS_THINNED 1\n" : "",
-                 tables->has_tables ? "#define SALTUS_TABLES 1\n" : "",
-                 is_mean || tables->n_code > 0 ? "" : "#define SALTUS_PROGRAMS 0\n",
-                 is_mean || acts_by_itself(tables) ? "" : "#define SALTUS_EVENTS 0\n",
-                 tables->by_species ? "" : "#define SALTUS_BY_SPECIES 0\n",
-                 tables->n_hubs > 0 ? "#define SALTUS_HUBS 1\n" : "", is_mean, layout->has_phases,
-                 layout->workspace_is_shared, layout->workspace_is_shared ? layout->block : 1,
-                 kernel) < 0) {
-        *text = NULL;
-    }
-    SALTUS_NEED(*text);
-done:
-    free(kernel);
-    return status;
-}
-
-saltus_status saltus_layout_compile(const saltus_ssa_layout *layout, const saltus_tables *tables,
-                                    const saltus_columns *columns, const saltus_limits *limits,
-                                    saltus_image *out, const char **entry, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    const int wanted = wanted_blocks(layout, limits);
-    char *text = NULL;
-    *out = (saltus_image){0};
-    switch (layout->state) {
-    case SALTUS_STATE_REGISTERS:
-        *entry = "saltus_by_worker";
-        SALTUS_TRY(saltus_registers_text(tables, columns, layout->needs.varies, layout->block,
-                                         &text, err));
-        break;
-    case SALTUS_STATE_TABLE:
-    case SALTUS_STATE_WARP:
-    case SALTUS_STATE_HUBS:
-        *entry = "saltus_by_worker";
-        SALTUS_TRY(table_text(layout, tables, columns, &text, err));
-        break;
-    default:
-        *entry = layout->has_phases ? "saltus_leaps" : "saltus_global";
-        SALTUS_TRY(tree_text(layout, tables, &text, err));
-    }
-    SALTUS_TRY(compile(layout, wanted, tables->n_variates > 0, columns, text, limits, out, err));
-    /* If state in registers spills, fewer threads are better: blocks of a multiprocessor to try, 0
-     * for as many as the compiler thinks right. */
-    const int tries[] = {wanted - 1, 0, 1};
-    for (int i = wanted > 2   ? 0
-                 : wanted > 0 ? 1
-                              : 2;
-         i < 3 && out->usage.spill_bytes > 0 && layout->state == SALTUS_STATE_REGISTERS; ++i) {
-        saltus_free(out->image);
-        SALTUS_TRY(
-            compile(layout, tries[i], tables->n_variates > 0, columns, text, limits, out, err));
-    }
-done:
-    free(text);
-    return status;
+    saltus_free((char *)layout->packed.tables);
+    layout->packed.tables = NULL;
 }

@@ -20,6 +20,9 @@ typedef enum saltus_state {
     SALTUS_STATE_HUBS,      /**< hubs_worker.h, of a warp or of a thread */
 } saltus_state;
 
+/** Threads of a block where nothing asks for another size. */
+enum { SALTUS_USUAL_BLOCK = 256 };
+
 /** What a kernel must do. */
 typedef struct saltus_needs {
     int rng; /**< SALTUS_RNG_…, kernel/base/stream.h */
@@ -35,6 +38,8 @@ typedef struct saltus_ssa_layout {
     saltus_needs needs;
     int block;                 /**< threads per block */
     int threads_each;          /**< of a trajectory: 1, or a warp's 32 */
+    int least_blocks;          /**< of a multiprocessor at once, for which registers must suffice;
+                                    0: the compiler chooses */
     int64_t workspace_doubles; /**< of a block's workspace; 0: it has none */
     bool workspace_is_shared;  /**< it is in shared memory */
     bool tables_are_shared;
