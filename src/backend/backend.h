@@ -56,7 +56,7 @@ typedef struct saltus_backend_ops {
                           FILE *out);
     /** Bytes of samples that may be simulated ahead of their delivery; 0: what is usual. */
     int64_t ahead_bytes;
-    /** It takes tasks with a derivation, and with a reduction if there are no observables. */
+    /** It takes tasks with a derivation or a reduction. */
     bool reduces;
     /** SALTUS_METHOD_BIT of each method by which it simulates jobs of many points. */
     unsigned point_methods;

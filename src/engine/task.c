@@ -4,18 +4,28 @@
 
 #include <string.h>
 
-void saltus_job_reduce(const saltus_task *task, saltus_job *job, const int64_t *counts)
+/* The last of n_times samples of n columns of 8 bytes. */
+static void keep_last(void *to, const void *samples, int64_t n_times, int n)
+{
+    const size_t size = 8 * (size_t)n;
+    if (n > 0) {
+        memcpy(to, (const char *)samples + (size_t)(n_times - 1) * size, size);
+    }
+}
+
+void saltus_job_reduce(const saltus_task *task, saltus_job *job, const int64_t *counts,
+                       const double *observables)
 {
     const saltus_derivation *d = task->derivation;
-    const size_t n_counts = (size_t)task->columns->n_counts;
     for (int i = 0; d && i < d->n; ++i) {
-        job->derived[i] = saltus_derive_one(d, i, counts, job->observables);
+        job->derived[i] = saltus_derive_one(d, i, counts, observables);
     }
     if (task->reduction) {
         job->rest = counts;
-        if (task->reduction->finals) {
-            memcpy(job->counts, counts + (size_t)(task->n_times - 1) * n_counts,
-                   n_counts * sizeof *counts);
-        }
+        job->rest_observables = observables;
+    }
+    if (task->reduction && task->reduction->finals) {
+        keep_last(job->counts, counts, task->n_times, task->columns->n_counts);
+        keep_last(job->observables, observables, task->n_times, task->columns->n_observables);
     }
 }

@@ -34,15 +34,16 @@ typedef struct saltus_job {
     const double
         *point; /**< its row of numbers, model/freeze/point.h; NULL: those of the task's tables */
     int64_t *counts;     /**< [point][count]; reduced: [count] at the last point, or nothing */
-    double *observables; /**< [point][observable]; reduced: there are none */
+    double *observables; /**< [point][observable]; reduced: likewise */
     int64_t *splits[SALTUS_N_SPLITS]; /**< [point][part][count], if the task's space wants them */
     double *derived;                  /**< [quantity] of the task's derivation, or NULL */
     saltus_tally tally;               /**< out: what was counted; 0 at first */
-    bool is_reduced;     /**< out: its counts are in the partial result it is handed over with */
+    bool is_reduced;     /**< out: its samples are in the partial result it is handed over with */
     const int64_t *rest; /**< out: [point][count] of a trajectory that done() is to reduce */
-    const saltus_kept *kept; /**< NULL, or what an engine may start from instead of time 0 */
-    void *block;             /**< the source's own */
-    int64_t place;           /**< likewise */
+    const double *rest_observables; /**< out: its [point][observable] */
+    const saltus_kept *kept;        /**< NULL, or what an engine may start from instead of time 0 */
+    void *block;                    /**< the source's own */
+    int64_t place;                  /**< likewise */
 } saltus_job;
 
 /** Saves trajectories that are under way. */
@@ -53,17 +54,19 @@ typedef struct saltus_saver {
     void (*save)(void *user, saltus_job *job, int64_t n_samples, const void *state, size_t size);
 } saltus_saver;
 
-/** What a sink makes of counts, when it needs no samples: their sums, and maybe more. */
+/** What a sink makes of samples, when it does not need them: their sums, and maybe more. */
 typedef struct saltus_reduction {
-    bool finals;         /**< the counts of every trajectory at the last point */
-    int64_t n_bins;      /**< of histograms; 0: none */
+    bool finals;         /**< every trajectory's sample at the last point */
+    int64_t n_bins;      /**< of histograms of counts; 0: none */
     const double *edges; /**< [n_bins + 1]; NULL: bins that the data define, ensemble/histogram.h */
 } saltus_reduction;
 
-/** What a backend made of the counts of some trajectories; valid until it is handed over. */
+/** What a backend made of the samples of some trajectories; valid until it is handed over. */
 typedef struct saltus_partial {
-    const saltus_sum *sums; /**< [point][count] */
-    uint8_t *shifts;        /**< [point][count] and what follows: a saltus_histogram's */
+    const saltus_sum *sums;     /**< [point][count] */
+    const uint64_t *real_sums;  /**< [point][observable][SALTUS_EXACT_WORDS] */
+    const double *least, *most; /**< [point][observable] */
+    uint8_t *shifts;            /**< [point][count] and what follows: a saltus_histogram's */
     uint64_t *bins, *below, *above;
 } saltus_partial;
 
@@ -77,7 +80,7 @@ typedef struct saltus_source {
      * A job that done() is to reduce comes alone. */
     saltus_status (*done)(void *user, const saltus_job *jobs, int n, saltus_error *err);
     /** Of jobs[n], which are those of one block that one call of `take` gave, the marked ones have
-     * ended, and `partial` is made of their counts; done() is not called for them. */
+     * ended, and `partial` is made of their samples; done() is not called for them. */
     saltus_status (*reduced)(void *user, const saltus_job *jobs, int n,
                              const saltus_partial *partial, saltus_error *err);
 } saltus_source;
@@ -141,7 +144,9 @@ typedef struct saltus_task {
 } saltus_task;
 
 /** Of a job that no device has reduced: set the task's derived quantities and, with a reduction,
- * its last counts and `rest`, from counts[point][count], which are to stay. */
-void saltus_job_reduce(const saltus_task *task, saltus_job *job, const int64_t *counts);
+ * its last sample and `rest`, from counts[point][count] and observables[point][observable], which
+ * are to stay. */
+void saltus_job_reduce(const saltus_task *task, saltus_job *job, const int64_t *counts,
+                       const double *observables);
 
 #endif

@@ -76,17 +76,18 @@ double saltus_run_memory(const saltus_plan *plan, int64_t n_times, int64_t n_tra
     return all < most ? all : most;
 }
 
-/* What the sink makes of counts, if the backend can do that where they are. */
+/* What the sink makes of samples, if the backend can do that where they are. */
 static const saltus_reduction *choose_reduction(const saltus_blocks *b,
                                                 const saltus_reduction *wanted)
 {
     const saltus_columns *columns = &b->plan->columns;
+    const int n_columns = columns->n_counts + columns->n_observables;
     if (!wanted || !b->plan->backend->ops->reduces || b->plan->model->network->lattice ||
-        columns->n_counts == 0 || columns->n_observables > 0) {
+        n_columns == 0) {
         return NULL;
     }
-    const double bytes = saltus_reduced_bytes(wanted, b->options->n_times, columns->n_counts);
-    const double samples = 8.0 * (double)b->options->n_times * columns->n_counts;
+    const double bytes = saltus_reduced_bytes(wanted, columns, b->options->n_times);
+    const double samples = 8.0 * (double)b->options->n_times * n_columns;
     /* of a few trajectories the samples are less than what would be made of them */
     const bool is_less = !b->points || bytes < samples * (double)b->points->n_each;
     return bytes <= REDUCED_BYTES && is_less ? wanted : NULL;
@@ -96,11 +97,11 @@ static const saltus_reduction *choose_reduction(const saltus_blocks *b,
 static void choose_reduced_blocks(saltus_blocks *b)
 {
     const int64_t n_workers = b->n_workers, n_runs = b->options->n_trajectories;
-    const int64_t bytes = 8 * b->counts_size + 32, share = (n_runs + n_workers - 1) / n_workers;
+    const int64_t bytes = 8 * (b->counts_size + b->observables_size) + 32,
+                  share = (n_runs + n_workers - 1) / n_workers;
     b->largest = even_size(b, REDUCED_BLOCK / bytes > 1 ? REDUCED_BLOCK / bytes : 1);
     const int64_t n = share < b->largest ? share : b->largest;
-    const double sums =
-        saltus_reduced_bytes(b->reduction, b->options->n_times, b->plan->columns.n_counts);
+    const double sums = saltus_reduced_bytes(b->reduction, &b->plan->columns, b->options->n_times);
     b->n_ring = ring_length(b->plan, n_workers, bytes * n + (int64_t)sums,
                             b->points ? MAX_POINT_RING : MAX_RING);
     b->n_ring = b->n_ring > 2 * n_workers ? b->n_ring : 2 * n_workers;
@@ -195,9 +196,9 @@ saltus_status saltus_blocks_init(saltus_blocks *b, const saltus_plan *plan, int6
     b->reduction = choose_reduction(b, sink->reduction);
     b->derivation =
         plan->backend->ops->reduces && !plan->model->network->lattice ? sink->derivation : NULL;
-    b->counts_points = !b->reduction ? options->n_times : b->reduction->finals ? 1 : 0;
-    b->counts_size = b->counts_points * plan->columns.n_counts;
-    b->observables_size = options->n_times * plan->columns.n_observables;
+    b->n_points = !b->reduction ? options->n_times : b->reduction->finals ? 1 : 0;
+    b->counts_size = b->n_points * plan->columns.n_counts;
+    b->observables_size = b->n_points * plan->columns.n_observables;
     for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
         b->splits_size[i] = b->counts_size * plan->n_parts[i];
     }
@@ -264,8 +265,8 @@ saltus_status saltus_blocks_open(saltus_blocks *b, int max, saltus_error *err)
     const int64_t most = b->reduction ? size : size - b->next % size; /* where blocks begin */
     const int64_t n = n_left < most ? n_left : most;
     if (b->reduction) {
-        SALTUS_TRY(saltus_reduced_create(b->reduction, b->options->n_times,
-                                         b->plan->columns.n_counts, &f->reduced, err));
+        SALTUS_TRY(saltus_reduced_create(b->reduction, &b->plan->columns, b->options->n_times,
+                                         &f->reduced, err));
     }
     SALTUS_TRY(take_buffer(b, b->reduction ? n : size, &f->memory, err));
     f->first = b->next;
@@ -402,7 +403,7 @@ saltus_block saltus_blocks_view(const saltus_blocks *b, const saltus_filling *f)
 {
     saltus_block view = {.trajectories = f->memory->trajectories,
                          .n_trajectories = f->n,
-                         .n_points = b->counts_points,
+                         .n_points = b->n_points,
                          .n_counts = b->plan->columns.n_counts,
                          .n_observables = b->plan->columns.n_observables,
                          .counts = f->memory->counts,

@@ -70,7 +70,7 @@ typedef struct saltus_blocks {
     const saltus_derivation *derivation; /**< NULL, or what the backend derives */
     int64_t largest;                     /**< trajectories of a block, at most */
     int64_t n_ring;
-    int64_t counts_points;                 /**< of counts in a block */
+    int64_t n_points;                      /**< of which a block has samples */
     int64_t counts_size, observables_size; /**< numbers per trajectory */
     int64_t splits_size[SALTUS_N_SPLITS];
     saltus_filling *ring;

@@ -11,9 +11,6 @@ typedef unsigned __int128 u128;
 enum {
     LOWEST = -1074, /* the exponent of the last bit of the smallest double */
     SPECIAL = 0x7ff,
-    HAD_NAN = 1,
-    HAD_INF = 2,
-    HAD_MINUS_INF = 4,
     HIGHEST = 2045 /* the place of the lowest bit of the largest double */
 };
 
@@ -190,7 +187,9 @@ static inline void add_number(uint64_t *sum, uint64_t *square, const uint64_t *e
 
 static void add_special(saltus_exact_sums *s, size_t q, double x)
 {
-    s->special[q] |= (uint8_t)(isnan(x) ? HAD_NAN : x > 0.0 ? HAD_INF : HAD_MINUS_INF);
+    s->special[q] |= (uint8_t)(isnan(x)  ? SALTUS_HAD_NAN
+                               : x > 0.0 ? SALTUS_HAD_INF
+                                         : SALTUS_HAD_MINUS_INF);
 }
 
 /* Add one row, x[width]. */
@@ -240,13 +239,18 @@ static void add_words(uint64_t *to, int n_to, const uint64_t *from, int n)
     }
 }
 
+saltus_status saltus_exact_sums_fit_sums(saltus_exact_sums *s, const saltus_exact_sums *from,
+                                         saltus_error *err)
+{
+    return from->n_words > 0 ? widen(s, from->first, from->first + from->n_words - 1, err)
+                             : SALTUS_OK;
+}
+
 saltus_status saltus_exact_sums_merge(saltus_exact_sums *s, const saltus_exact_sums *from,
                                       saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    if (from->n_words > 0) {
-        SALTUS_TRY(widen(s, from->first, from->first + from->n_words - 1, err));
-    }
+    SALTUS_TRY(saltus_exact_sums_fit_sums(s, from, err));
     for (size_t q = 0; q < s->width; ++q) {
         s->special[q] |= from->special[q];
     }
@@ -345,11 +349,12 @@ double saltus_exact_sums_mean(const saltus_exact_sums *s, size_t q, int64_t n)
 {
     uint64_t sum[SALTUS_EXACT_SUM_WORDS];
     const int special = s->special[q];
-    if (n == 0 || (special & HAD_NAN) || special == (HAD_INF | HAD_MINUS_INF)) {
+    if (n == 0 || (special & SALTUS_HAD_NAN) ||
+        special == (SALTUS_HAD_INF | SALTUS_HAD_MINUS_INF)) {
         return (double)NAN;
     }
     if (special) {
-        return special == HAD_INF ? (double)INFINITY : -(double)INFINITY;
+        return special == SALTUS_HAD_INF ? (double)INFINITY : -(double)INFINITY;
     }
     if (s->n_words == 0) {
         return 0.0;
@@ -469,7 +474,8 @@ saltus_status saltus_exact_sums_add_stored(saltus_exact_sums *s, const uint64_t 
     int first = SALTUS_EXACT_SUM_WORDS, last = -1;
     for (size_t q = 0; q < s->width; ++q) {
         const uint64_t *from = words + q * SALTUS_EXACT_WORDS;
-        if (!find_window(from, &first, &last) || from[0] > (HAD_NAN | HAD_INF | HAD_MINUS_INF)) {
+        if (!find_window(from, &first, &last) ||
+            from[0] > (SALTUS_HAD_NAN | SALTUS_HAD_INF | SALTUS_HAD_MINUS_INF)) {
             SALTUS_FAIL(SALTUS_E_INVALID, "no numbers have the sums of column %zu", q);
         }
     }

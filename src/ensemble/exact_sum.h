@@ -22,17 +22,12 @@
 #define SALTUS_ENSEMBLE_EXACT_SUM_H
 
 #include "core/status.h"
+#include "kernel/base/real_sums.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-enum {
-    SALTUS_EXACT_SUM_WORDS = 34,
-    SALTUS_EXACT_SQUARE_WORDS = 67,
-    /** Of a column's stored form: what it met that is not finite, its sum, that of its squares. */
-    SALTUS_EXACT_WORDS = 1 + SALTUS_EXACT_SUM_WORDS + SALTUS_EXACT_SQUARE_WORDS,
-    SALTUS_EXACT_BYTES = 65 /**< that a column takes in memory, at least */
-};
+enum { SALTUS_EXACT_BYTES = 65 /**< that a column takes in memory, at least */ };
 
 typedef struct saltus_exact_sums {
     size_t width;
@@ -40,7 +35,7 @@ typedef struct saltus_exact_sums {
     int n_words;      /**< words in which lowest bits may lie; 0: nothing but zeros was added */
     uint64_t *words;  /**< [width][n_words + 2 of the sum, 2 n_words + 3 of squares], lowest first,
                            in two's complement */
-    uint8_t *special; /**< [width] bits: 1 there was a NaN, 2 a +inf, 4 a -inf */
+    uint8_t *special; /**< [width] SALTUS_HAD_… */
 } saltus_exact_sums;
 
 /** Start with sums of nothing. SALTUS_E_NO_MEMORY. */
@@ -56,6 +51,11 @@ SALTUS_MUST_CHECK saltus_status saltus_exact_sums_fit(saltus_exact_sums *s, cons
  * together. */
 void saltus_exact_sums_add(saltus_exact_sums *s, const double *x, int64_t n_samples);
 
+/** Widen the window so that all that `from` holds can be added. SALTUS_E_NO_MEMORY; the sums are as
+ * they were in any case. */
+SALTUS_MUST_CHECK saltus_status saltus_exact_sums_fit_sums(saltus_exact_sums *s,
+                                                           const saltus_exact_sums *from,
+                                                           saltus_error *err);
 /** Add all that `from`, of the same width, holds. SALTUS_E_NO_MEMORY; s is as it was then. */
 SALTUS_MUST_CHECK saltus_status saltus_exact_sums_merge(saltus_exact_sums *s,
                                                         const saltus_exact_sums *from,

@@ -1,4 +1,4 @@
-/** What a device has made of the counts of a block, where a sink needs no samples. */
+/** What a device has made of the samples of a block, where a sink needs none. */
 #ifndef SALTUS_ENSEMBLE_REDUCTION_H
 #define SALTUS_ENSEMBLE_REDUCTION_H
 
@@ -8,23 +8,28 @@
 
 typedef struct saltus_reduced {
     saltus_statistics statistics; /**< of [point][count] */
-    saltus_histogram histogram;   /**< n_bins is 0 when it is not wanted */
+    saltus_real_statistics reals; /**< of [point][observable] */
+    saltus_histogram histogram;   /**< of counts; n_bins is 0 when it is not wanted */
 } saltus_reduced;
 
-/** Bytes that one takes for so many points and counts. */
-double saltus_reduced_bytes(const saltus_reduction *reduction, int64_t n_points, int n_counts);
+/** Bytes that one takes, on the way from a device, for so many points of these columns. */
+double saltus_reduced_bytes(const saltus_reduction *reduction, const saltus_columns *columns,
+                            int64_t n_points);
 
 /** Start with no trajectories. SALTUS_E_NO_MEMORY. */
 SALTUS_MUST_CHECK saltus_status saltus_reduced_create(const saltus_reduction *reduction,
-                                                      int64_t n_points, int n_counts,
-                                                      saltus_reduced **out, saltus_error *err);
+                                                      const saltus_columns *columns,
+                                                      int64_t n_points, saltus_reduced **out,
+                                                      saltus_error *err);
 void saltus_reduced_free(saltus_reduced *reduced);
 
-/** Add the counts[point][count] of one trajectory. SALTUS_E_NUMERIC: a sum of squares passed 128
- * bits; it is then only good for freeing. */
+/** Add the counts[point][count] and observables[point][observable] of one trajectory.
+ * SALTUS_E_NUMERIC: a sum of squares passed 128 bits; SALTUS_E_NO_MEMORY. It is then only good for
+ * freeing. */
 SALTUS_MUST_CHECK saltus_status saltus_reduced_add(saltus_reduced *reduced, const int64_t *counts,
-                                                   saltus_error *err);
-/** Add what a backend made of n trajectories; likewise. */
+                                                   const double *observables, saltus_error *err);
+/** Add what a backend made of n trajectories; likewise. SALTUS_E_INVALID: no numbers have such
+ * sums. */
 SALTUS_MUST_CHECK saltus_status saltus_reduced_merge(saltus_reduced *reduced,
                                                      const saltus_partial *partial, int64_t n,
                                                      saltus_error *err);

@@ -177,7 +177,8 @@ static saltus_status finish_jobs(void *user, const saltus_job *jobs, int n, salt
     saltus_status status = SALTUS_OK;
     bool is_full = false;
     if (b->reduced) { /* only the worker that took the block touches its sums */
-        SALTUS_TRY(check_sums(r, saltus_reduced_add(b->reduced, jobs[0].rest, err)));
+        SALTUS_TRY(check_sums(
+            r, saltus_reduced_add(b->reduced, jobs[0].rest, jobs[0].rest_observables, err)));
     }
     (void)pthread_mutex_lock(&r->workers.lock);
     for (int j = 0; j < n; ++j) {
@@ -222,11 +223,12 @@ done:
 /* A trajectory that had ended before the run began. */
 static saltus_status finish_kept(run *r, saltus_job *job, saltus_error *err)
 {
-    const int64_t *counts = r->blocks.reduction ? job->kept->counts : job->counts;
-    if (!r->blocks.reduction) {
+    if (r->blocks.reduction) {
+        saltus_job_reduce(&r->task, job, job->kept->counts, job->kept->observables);
+    } else {
         saltus_keep_samples(&r->task, job);
+        saltus_job_reduce(&r->task, job, job->counts, job->observables);
     }
-    saltus_job_reduce(&r->task, job, counts);
     job->tally = job->kept->tally;
     return finish_jobs(r, job, 1, err);
 }

@@ -277,13 +277,11 @@ saltus_status saltus_real_statistics_fit(saltus_real_statistics *s, const double
     return saltus_exact_sums_fit(&s->sums, x, (size_t)n_samples * s->width, err);
 }
 
-/* x + 0.0 makes +0 of -0, of which either would do. */
 static void add_range(saltus_real_statistics *s, const double *least, const double *most)
 {
     for (size_t q = 0; q < s->width; ++q) {
-        const double low = least[q] + 0.0, high = most[q] + 0.0;
-        s->min[q] = s->min[q] <= low || isnan(low) ? s->min[q] : low;
-        s->max[q] = s->max[q] >= high || isnan(high) ? s->max[q] : high;
+        s->min[q] = saltus_real_min(s->min[q], least[q]);
+        s->max[q] = saltus_real_max(s->max[q], most[q]);
     }
 }
 
@@ -303,6 +301,18 @@ saltus_status saltus_real_statistics_merge(saltus_real_statistics *s,
     SALTUS_TRY(saltus_exact_sums_merge(&s->sums, &from->sums, err));
     add_range(s, from->min, from->max);
     s->n += from->n;
+done:
+    return status;
+}
+
+saltus_status saltus_real_statistics_add_sums(saltus_real_statistics *s, const uint64_t *sums,
+                                              const double *least, const double *most,
+                                              int64_t n_samples, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    SALTUS_TRY(saltus_exact_sums_add_stored(&s->sums, sums, err));
+    add_range(s, least, most);
+    s->n += n_samples;
 done:
     return status;
 }

@@ -78,6 +78,16 @@ void saltus_real_statistics_add(saltus_real_statistics *s, const double *x, int6
 SALTUS_MUST_CHECK saltus_status saltus_real_statistics_merge(saltus_real_statistics *s,
                                                              const saltus_real_statistics *from,
                                                              saltus_error *err);
+/**
+ * Add n_samples values of each column, as their sums[width][SALTUS_EXACT_WORDS] in the form that is
+ * stored, least and most of each.
+ *
+ * @retval SALTUS_E_INVALID   no numbers have such sums; s is as it was
+ * @retval SALTUS_E_NO_MEMORY s is as it was
+ */
+SALTUS_MUST_CHECK saltus_status saltus_real_statistics_add_sums(
+    saltus_real_statistics *s, const uint64_t *sums, const double *least, const double *most,
+    int64_t n_samples, saltus_error *err);
 /** Mean, correctly rounded; NaN without samples. */
 double saltus_real_statistics_mean(const saltus_real_statistics *s, size_t q);
 /** Sample variance (n - 1), correctly rounded; 0 for one sample, NaN without samples. */

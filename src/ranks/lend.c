@@ -40,11 +40,13 @@ typedef struct lender {
 saltus_sizes saltus_sizes_of(const saltus_task *task)
 {
     const size_t n_counts = (size_t)task->columns->n_counts, n_times = (size_t)task->n_times;
+    const size_t n_observables = (size_t)task->columns->n_observables;
     const size_t points = !task->reduction ? n_times : task->reduction->finals ? 1 : 0;
     saltus_sizes s = {.counts = points * n_counts,
-                      .observables = n_times * (size_t)task->columns->n_observables,
+                      .observables = points * n_observables,
                       .derived = task->derivation ? (size_t)task->derivation->n : 0,
                       .width = n_times * n_counts,
+                      .real_width = n_times * n_observables,
                       .row = task->varies ? (size_t)saltus_point_of(task->tables).size : 0};
     for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
         s.splits[i] = s.counts * (size_t)task->space.n_parts[i];
@@ -268,7 +270,7 @@ static bool take_done(lender *l, saltus_message *m)
 {
     while (m->data.at < m->data.n && !m->data.failed) {
         saltus_error err = {0};
-        int64_t head[3]; /* lot, place, whether all counts are there to be reduced */
+        int64_t head[3]; /* lot, place, whether all samples are there to be reduced */
         SALTUS_GET(m, head);
         lot *b = find_lot(l, head[0]);
         if (!b || head[1] < 0 || head[1] >= b->n) {
@@ -278,6 +280,7 @@ static bool take_done(lender *l, saltus_message *m)
         SALTUS_GET(m, j->tally);
         get_samples(l, m, j);
         j->rest = head[2] ? saltus_message_view(m, 8 * l->sizes.width) : NULL;
+        j->rest_observables = head[2] ? saltus_message_view(m, 8 * l->sizes.real_width) : NULL;
         if (m->data.failed) {
             return false;
         }
@@ -290,7 +293,11 @@ static bool take_done(lender *l, saltus_message *m)
 static saltus_partial get_partial(const lender *l, saltus_message *m)
 {
     const size_t width = l->sizes.width, n_bins = (size_t)l->task->reduction->n_bins;
+    const size_t reals = l->sizes.real_width;
     saltus_partial p = {.sums = saltus_message_view(m, width * sizeof *p.sums)};
+    p.real_sums = saltus_message_view(m, 8 * reals * SALTUS_EXACT_WORDS);
+    p.least = saltus_message_view(m, 8 * reals);
+    p.most = saltus_message_view(m, 8 * reals);
     if (n_bins > 0) {
         p.bins = (uint64_t *)saltus_message_view(m, 8 * width * n_bins);
         p.below = (uint64_t *)saltus_message_view(m, 8 * width);

@@ -129,8 +129,8 @@ SALTUS_MUST_CHECK saltus_status saltus_ranks_follow_lattice(saltus_ranks *ranks,
 /** Numbers of a trajectory that are sent, in the order of a job's arrays. */
 typedef struct saltus_sizes {
     size_t counts, observables, derived, splits[SALTUS_N_SPLITS];
-    size_t width; /**< of all samples' counts */
-    size_t row;   /**< of a point; 0: there are none */
+    size_t width, real_width; /**< of all samples' counts and observables */
+    size_t row;               /**< of a point; 0: there are none */
 } saltus_sizes;
 saltus_sizes saltus_sizes_of(const saltus_task *task);
 

@@ -185,6 +185,7 @@ static saltus_status put_done(server *s, const saltus_job *job, saltus_error *er
     saltus_message_put(s->results, saltus_lot_samples(job), record);
     if (has_rest) {
         saltus_message_put(s->results, job->rest, 8 * s->sizes.width);
+        saltus_message_put(s->results, job->rest_observables, 8 * s->sizes.real_width);
     }
     finish_jobs(s, r->lot, 1);
     if (!s->results || s->results->data.failed) {
@@ -215,6 +216,7 @@ static saltus_status reduced(void *user, const saltus_job *jobs, int n,
     saltus_status status = SALTUS_OK;
     const saltus_range *r = jobs[0].block;
     const size_t width = s->sizes.width, n_bins = (size_t)s->reduction.n_bins;
+    const size_t reals = s->sizes.real_width;
     int64_t head[] = {r->lot->name, 0};
     saltus_tally tally = {0};
     for (int i = 0; i < n; ++i) {
@@ -237,6 +239,9 @@ static saltus_status reduced(void *user, const saltus_job *jobs, int n,
         }
     }
     saltus_message_put(m, partial->sums, width * sizeof *partial->sums);
+    saltus_message_put(m, partial->real_sums, 8 * reals * SALTUS_EXACT_WORDS);
+    saltus_message_put(m, partial->least, 8 * reals);
+    saltus_message_put(m, partial->most, 8 * reals);
     if (n_bins > 0) {
         saltus_message_put(m, partial->bins, 8 * width * n_bins);
         saltus_message_put(m, partial->below, 8 * width);

@@ -46,6 +46,7 @@ static saltus_status add(void *user, const saltus_block *b, void *prepared, salt
         if (c->histogram.n_bins > 0) {
             saltus_histogram_merge(&c->histogram, &b->reduced->histogram);
         }
+        SALTUS_TRY(saltus_real_statistics_merge(&c->reals, &b->reduced->reals, err));
     } else {
         SALTUS_TRY(saltus_statistics_add(&c->statistics, b->counts, b->n_trajectories, err));
         if (c->histogram.n_bins > 0) {
@@ -53,7 +54,7 @@ static saltus_status add(void *user, const saltus_block *b, void *prepared, salt
         }
     }
     derive_all(c, b);
-    if (b->n_observables > 0) {
+    if (b->n_observables > 0 && !b->reduced) {
         SALTUS_TRY(saltus_real_statistics_fit(&c->reals, b->observables, b->n_trajectories, err));
         saltus_real_statistics_add(&c->reals, b->observables, b->n_trajectories);
     }

@@ -70,8 +70,7 @@ static saltus_status add(void *user, const saltus_block *b, void *prepared, salt
     SALTUS_TRY(p->collector->sink.deliver(p->collector->sink.user, b, prepared, err));
     memcpy((int64_t *)v->trajectories + row, b->trajectories, (size_t)n * sizeof *b->trajectories);
     keep(m, row, v->counts, b->counts, b->n_points, n_counts, n);
-    keep(m, row, v->observables, b->observables, b->reduced ? 1 : b->n_points,
-         (size_t)v->n_observables, n);
+    keep(m, row, v->observables, b->observables, b->n_points, (size_t)v->n_observables, n);
     for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
         keep(m, row, v->splits[i], b->splits[i], b->n_points, n_counts * (size_t)v->n_parts[i], n);
     }
@@ -154,8 +153,7 @@ static saltus_status add_points(void *user, const saltus_block *b, saltus_error 
     memcpy((int64_t *)v->trajectories + b->first, b->trajectories,
            (size_t)n * sizeof *b->trajectories);
     keep(m, b->first, v->counts, b->counts, b->n_points, (size_t)v->n_counts, n);
-    keep(m, b->first, v->observables, b->observables, b->reduced ? 1 : b->n_points,
-         (size_t)v->n_observables, n);
+    keep(m, b->first, v->observables, b->observables, b->n_points, (size_t)v->n_observables, n);
     for (int64_t i = 0; i < n * v->n_derived; ++i) {
         ((double *)v->derived)[b->first * v->n_derived + i] =
             saltus_derived_of(&m->what.derivation, b, i / v->n_derived, (int)(i % v->n_derived));

@@ -1,4 +1,5 @@
-/* Runs and sweeps by several processes, which mpirun starts: the file is that of one process. */
+/* Runs and sweeps by several processes, which mpirun starts: the file is that of one process. With
+ * RANKS_DEVICE there are GPUs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,6 +64,27 @@ static void sweeps_are_those_of_one_process(void **state)
          "--runs 90 --record final --derive max:A,tmax:B --burn-in 1",
          9);
     same("sweep decay.yaml --vary A=list:7 --until 2 --points 3 --runs 900", 9);
+}
+
+/* Sums, last samples and bins made where a GPU is, and trajectories that it leaves to the host. */
+static void what_gpus_reduce_is_that_of_one_process(void **state)
+{
+    static const int counts[] = {3};
+    (void)state;
+    need_mpirun();
+    if (!getenv("RANKS_DEVICE")) {
+        skip();
+    }
+    write_file("observed.yaml", "species: {A: 0, B: 0}\n"
+                                "rules: {half: A/2 - B, ratio: A/(B + 1)}\n"
+                                "reactions: {r: 0 -> A @ 65}\n"
+                                "events:\n  e: {when: sin(3.14159*A/2) > 0.5, delay: 2, set: "
+                                "{B: B + 1}}\n");
+    same_by_all("run observed.yaml --device cuda --until 3 --points 4 --runs 300 --record final",
+                "", counts, 1, 12);
+    same_by_all("sweep observed.yaml --device cuda --vary A=list:0,9,30 --until 1 --points 3 "
+                "--runs 300 --record histogram --bins 8",
+                "", counts, 1, 12);
 }
 
 static void rank_0_alone_talks(void **state)
@@ -308,6 +330,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(lattices_are_those_of_one_process, enter_with_ranks,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(sweeps_are_those_of_one_process, enter_with_ranks,
+                                        leave_directory),
+        cmocka_unit_test_setup_teardown(what_gpus_reduce_is_that_of_one_process, enter_with_ranks,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(rank_0_alone_talks, enter_with_ranks, leave_directory),
         cmocka_unit_test_setup_teardown(a_failure_anywhere_ends_all, enter_with_ranks,

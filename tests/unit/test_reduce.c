@@ -1,9 +1,10 @@
 /* The kernels of kernel/ssa/reduce.h, played by the host, against plain sums in 128 bits and
- * against the histograms of the CPU. */
+ * against the histograms and exact sums of the CPU. */
 #define SALTUS_DEVICE 1
 #include "kernel/ssa/reduce.h"
 
 #include "ensemble/histogram.h"
+#include "ensemble/statistics.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,13 +52,13 @@ static batch make_batch(int64_t n_jobs, int64_t n_points, int64_t n_counts, int6
                 b.failures[j] != SALTUS_FINE ? -1 : largest - below(&random, 1000) * (q % 2);
         }
     }
-    b.launch = (saltus_reduce_launch){.width = width,
-                                      .n_counts = n_counts,
+    b.launch = (saltus_reduce_launch){.of = {.width = width,
+                                             .n_columns = n_counts,
+                                             .failures = b.failures,
+                                             .n_segments = N_STRETCHES,
+                                             .n = n_strips},
                                       .counts = b.counts,
-                                      .failures = b.failures,
                                       .finals = b.finals,
-                                      .n_segments = N_STRETCHES,
-                                      .n_strips = n_strips,
                                       .sums = b.sums};
     return b;
 }
@@ -74,18 +75,18 @@ static void free_batch(batch *b)
 static void launch(void (*kernel)(void **, int64_t), saltus_reduce_launch *a, int64_t n_strips)
 {
     void *arguments[] = {a};
-    kernel(arguments, n_strips * a->n_segments * a->width + 77);
+    kernel(arguments, n_strips * a->of.n_segments * a->of.width + 77);
 }
 
 static void reduce(const batch *b, int64_t fold)
 {
     saltus_reduce_launch a = b->launch;
-    a.first = b->first;
-    launch(saltus_reduce_jobs, &a, a.n_strips);
-    while (a.n_strips > 1) {
-        a.n_left = (a.n_strips + fold - 1) / fold;
-        launch(saltus_reduce_strips, &a, a.n_left);
-        a.n_strips = a.n_left;
+    a.of.first = b->first;
+    launch(saltus_reduce_jobs, &a, a.of.n);
+    while (a.of.n > 1) {
+        a.of.n_left = (a.of.n + fold - 1) / fold;
+        launch(saltus_reduce_strips, &a, a.of.n_left);
+        a.of.n = a.of.n_left;
     }
 }
 
@@ -185,9 +186,9 @@ static void check_bins(int64_t largest, int64_t n_bins, double low, double high)
     b.launch.bins = bins;
     b.launch.below = below;
     b.launch.above = above;
-    b.launch.first = b.first;
+    b.launch.of.first = b.first;
     reduce(&b, 32);
-    launch(saltus_reduce_bins, &b.launch, b.launch.n_strips);
+    launch(saltus_reduce_bins, &b.launch, b.launch.of.n);
     for (size_t s = 0; s < N_STRETCHES; ++s) {
         saltus_histogram_free(&expected);
         assert_int_equal(saltus_histogram_init(&expected, 3, 2, n_bins, low, high, NULL),
@@ -224,6 +225,94 @@ static void bins_are_those_of_the_cpu(void **state)
     check_bins((INT64_C(1) << 53) + 3, 10, 0x1p53 - 500, 0x1p53);
 }
 
+/* A double of any bits in one case of four, else of a size of its column. */
+static double any_real(uint64_t *random, int64_t q)
+{
+    uint64_t bits = 0;
+    for (int i = 0; i < 4; ++i) {
+        bits = bits << 16 | (uint64_t)below(random, 1 << 16);
+    }
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    switch (q % 4) {
+    case 0:
+        return x;
+    case 1:
+        return (double)below(random, 1000) - 500.0;
+    case 2:
+        return 0.001 * (double)(below(random, 1 << 20) - (1 << 19));
+    default:
+        return below(random, 3) == 0 ? 0.0 : -1e17 * (double)below(random, 100);
+    }
+}
+
+static void real_sums_are_those_of_the_cpu(void **state)
+{
+    enum { JOBS = 300, POINTS = 3, OBSERVABLES = 4, WIDTH = POINTS * OBSERVABLES };
+    static const int64_t first[N_STRETCHES + 1] = {0, 57, 58, 200, JOBS};
+    static double x[JOBS][WIDTH], finals[JOBS][OBSERVABLES];
+    static int32_t failures[JOBS];
+    uint64_t random = 17;
+    (void)state;
+    for (int64_t n_strips = 1; n_strips <= 40; n_strips = n_strips * 3 + 1) {
+        const size_t all = (size_t)N_STRETCHES * WIDTH, strips = (size_t)n_strips * all;
+        saltus_reals_launch a = {.of = {.width = WIDTH,
+                                        .n_columns = OBSERVABLES,
+                                        .failures = failures,
+                                        .n_segments = N_STRETCHES,
+                                        .first = first,
+                                        .n = n_strips},
+                                 .observables = x[0],
+                                 .finals = finals[0]};
+        for (int j = 0; j < JOBS; ++j) {
+            failures[j] = below(&random, 5) > 0 ? SALTUS_FINE : 1;
+            for (int q = 0; q < WIDTH; ++q) {
+                x[j][q] = any_real(&random, q);
+            }
+        }
+        a.words = calloc(strips * SALTUS_EXACT_WORDS, 8);
+        a.carries = calloc(all * SALTUS_EXACT_WORDS, 8);
+        a.lows = calloc(strips, 8);
+        a.highs = calloc(strips, 8);
+        a.sums = calloc(all * SALTUS_EXACT_WORDS, 8);
+        a.least = calloc(all, 8);
+        a.most = calloc(all, 8);
+        assert_true(a.words && a.carries && a.lows && a.highs && a.sums && a.least && a.most);
+        void *arguments[] = {&a};
+        saltus_reduce_reals(arguments, (int64_t)strips + 77);
+        saltus_fold_reals(arguments, (int64_t)all * SALTUS_EXACT_WORDS + 77);
+        saltus_store_reals(arguments, (int64_t)all + 77);
+        for (size_t s = 0; s < N_STRETCHES; ++s) {
+            saltus_real_statistics expected;
+            assert_int_equal(saltus_real_statistics_init(&expected, WIDTH, NULL), SALTUS_OK);
+            for (int64_t j = first[s]; j < first[s + 1]; ++j) {
+                if (failures[j] == SALTUS_FINE) {
+                    assert_int_equal(saltus_real_statistics_fit(&expected, x[j], 1, NULL),
+                                     SALTUS_OK);
+                    saltus_real_statistics_add(&expected, x[j], 1);
+                    assert_memory_equal(finals[j], x[j] + WIDTH - OBSERVABLES, sizeof finals[j]);
+                }
+            }
+            for (size_t q = 0; q < WIDTH; ++q) {
+                uint64_t words[SALTUS_EXACT_WORDS];
+                saltus_exact_sums_store(&expected.sums, q, words);
+                assert_memory_equal(words, a.sums + (s * WIDTH + q) * SALTUS_EXACT_WORDS,
+                                    sizeof words);
+            }
+            assert_memory_equal(expected.min, a.least + s * WIDTH, WIDTH * 8);
+            assert_memory_equal(expected.max, a.most + s * WIDTH, WIDTH * 8);
+            saltus_real_statistics_free(&expected);
+        }
+        free(a.words);
+        free(a.carries);
+        free(a.lows);
+        free(a.highs);
+        free(a.sums);
+        free(a.least);
+        free(a.most);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -231,6 +320,7 @@ int main(void)
         cmocka_unit_test(signs_and_nothing),
         cmocka_unit_test(last_samples_are_gathered),
         cmocka_unit_test(bins_are_those_of_the_cpu),
+        cmocka_unit_test(real_sums_are_those_of_the_cpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,18 @@
 
 #include "kernel/base/target.h"
 
+/** Of real numbers, ensemble/exact_sum.h; real_sums.h adds to them. */
+enum {
+    SALTUS_EXACT_SUM_WORDS = 34,
+    SALTUS_EXACT_SQUARE_WORDS = 67,
+    /** Of a column's stored form: what it met that is not finite, its sum, that of its squares. */
+    SALTUS_EXACT_WORDS = 1 + SALTUS_EXACT_SUM_WORDS + SALTUS_EXACT_SQUARE_WORDS,
+    /* Of what is not finite, bits. */
+    SALTUS_HAD_NAN = 1,
+    SALTUS_HAD_INF = 2,
+    SALTUS_HAD_MINUS_INF = 4
+};
+
 /** Exact sums of counts; words from the lowest on. */
 typedef struct saltus_sum {
     uint64_t sum[2];    /**< in two's complement */

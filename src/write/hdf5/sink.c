@@ -297,17 +297,18 @@ done:
     return status;
 }
 
-/* See that the block's counts can be added: that fails before anything is written, or not at all.
+/* See that the block's samples can be added: that fails before anything is written, or not at all.
  */
 static saltus_status check_statistics(saltus_collector *e, const saltus_block *b,
                                       struct prepared *p, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
+    if (b->reduced) {
+        SALTUS_TRY(saltus_exact_sums_fit_sums(&e->reals.sums, &b->reduced->reals.sums, err));
+        return saltus_statistics_check(&e->statistics, &b->reduced->statistics, err);
+    }
     if (b->n_observables > 0) {
         SALTUS_TRY(saltus_real_statistics_fit(&e->reals, b->observables, b->n_trajectories, err));
-    }
-    if (b->reduced) {
-        return saltus_statistics_check(&e->statistics, &b->reduced->statistics, err);
     }
     if (!p->statistics.sum) {
         if (saltus_statistics_have_room(&e->statistics, p->bits, b->n_trajectories)) {
@@ -330,13 +331,14 @@ static saltus_status add_statistics(saltus_collector *e, const saltus_block *b,
     e->n += n;
     e->events = saltus_count_sum(e->events, b->events);
     if (b->reduced) {
+        SALTUS_TRY(saltus_real_statistics_merge(&e->reals, &b->reduced->reals, err));
         saltus_statistics_merge(&e->statistics, &b->reduced->statistics);
     } else if (p->statistics.sum) {
         saltus_statistics_merge(&e->statistics, &p->statistics);
     } else {
         SALTUS_TRY(saltus_statistics_add(&e->statistics, b->counts, n, err));
     }
-    if (b->n_observables > 0) {
+    if (b->n_observables > 0 && !b->reduced) {
         saltus_real_statistics_add(&e->reals, b->observables, n);
     }
     for (int i = 0; i < SALTUS_N_SPLITS; ++i) {

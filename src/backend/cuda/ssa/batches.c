@@ -177,8 +177,8 @@ static saltus_status send_inputs(saltus_gpu_worker *c, int64_t n, saltus_error *
         SALTUS_TRY(send(c, a->point_of, (char *)point_of, (size_t)n * sizeof *point_of, err));
     }
     if (c->task->reduction) {
-        SALTUS_TRY(
-            send(c, c->reducer.launch.first, (char *)first, (n_segments + 1) * sizeof *first, err));
+        SALTUS_TRY(send(c, c->reducer.counts.of.first, (char *)first,
+                        (n_segments + 1) * sizeof *first, err));
     }
 done:
     return status;
@@ -331,7 +331,10 @@ static void *on_host(const saltus_gpu_worker *c, const void *address)
 static void copy_results(const saltus_gpu_worker *c, int64_t j, saltus_job *job)
 {
     const saltus_reduction *reduction = c->task->reduction;
-    const int64_t n_counts = c->task->columns->n_counts, n_times = c->task->n_times;
+    const bool is_reduced = reduction != NULL, is_kept = !is_reduced || reduction->finals;
+    const int64_t n_points = is_reduced ? 1 : c->task->n_times;
+    const int64_t n = n_points * c->task->columns->n_counts;
+    const int64_t m = n_points * c->task->columns->n_observables;
     const uint64_t *leaps = on_host(c, c->launch.leaps);
     job->tally.events = (int64_t)((uint64_t *)on_host(c, c->launch.events))[j];
     job->tally.leaps = leaps ? (int64_t)leaps[2 * j] : 0;
@@ -341,23 +344,30 @@ static void copy_results(const saltus_gpu_worker *c, int64_t j, saltus_job *job)
         const double *derived = on_host(c, c->reducer.derivation.derived);
         memcpy(job->derived, derived + (size_t)j * n_derived, n_derived * sizeof *derived);
     }
-    if (!reduction) {
-        const int64_t n = n_times * n_counts, m = n_times * c->task->columns->n_observables;
-        const int64_t *counts = on_host(c, c->launch.counts);
-        const double *observables = on_host(c, c->launch.observables);
+    if (is_kept && n > 0) {
+        const int64_t *counts =
+            on_host(c, is_reduced ? c->reducer.counts.finals : c->launch.counts);
         memcpy(job->counts, counts + j * n, (size_t)n * sizeof *counts);
+    }
+    if (is_kept && m > 0) {
+        const double *observables =
+            on_host(c, is_reduced ? c->reducer.reals.finals : c->launch.observables);
         memcpy(job->observables, observables + j * m, (size_t)m * sizeof *observables);
-    } else if (reduction->finals) {
-        const int64_t *finals = on_host(c, c->reducer.launch.finals);
-        memcpy(job->counts, finals + j * n_counts, (size_t)n_counts * sizeof *finals);
     }
 }
 
-/* Numbers q, q + 1 … of the results. */
-static saltus_partial partial_of(const saltus_gpu_worker *c, int64_t q)
+/* What was made of a segment. */
+static saltus_partial partial_of(const saltus_gpu_worker *c, int64_t segment)
 {
-    const saltus_reduce_launch *r = &c->reducer.launch;
+    const saltus_reduce_launch *r = &c->reducer.counts;
+    const saltus_reals_launch *reals = &c->reducer.reals;
+    const int64_t q = segment * r->of.width, at = segment * reals->of.width;
     saltus_partial p = {.sums = (saltus_sum *)on_host(c, r->sums) + q};
+    if (reals->of.width > 0) {
+        p.real_sums = (uint64_t *)on_host(c, reals->sums) + at * SALTUS_EXACT_WORDS;
+        p.least = (double *)on_host(c, reals->least) + at;
+        p.most = (double *)on_host(c, reals->most) + at;
+    }
     if (r->n_bins > 0) {
         p.shifts = (uint8_t *)on_host(c, r->shifts) + q;
         p.bins = (uint64_t *)on_host(c, r->bins) + q * r->n_bins;
@@ -381,7 +391,6 @@ static saltus_status deliver(saltus_gpu_worker *c, const saltus_source *source, 
                              saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_reduce_launch *r = &c->reducer.launch;
     const int32_t *failures = on_host(c, c->launch.failures);
     const bool is_reduced = c->task->reduction != NULL;
     int64_t first = 0; /* of the jobs that have been copied and not been handed over */
@@ -400,8 +409,8 @@ static saltus_status deliver(saltus_gpu_worker *c, const saltus_source *source, 
         }
     }
     for (int64_t s = 0; is_reduced && s < c->n_segments; ++s) {
-        const int64_t begin = c->segments[s], end = c->segments[s + 1], q = s * r->width;
-        const saltus_partial partial = partial_of(c, q);
+        const int64_t begin = c->segments[s], end = c->segments[s + 1];
+        const saltus_partial partial = partial_of(c, s);
         const saltus_status done =
             source->reduced(source->user, c->jobs + begin, (int)(end - begin), &partial, err);
         status = status == SALTUS_OK ? done : status;
@@ -426,15 +435,19 @@ static saltus_status run_rest(saltus_gpu_worker *c, const saltus_source *source,
     for (int64_t j = 0; j < n; ++j) {
         saltus_job *job = &c->jobs[j];
         int64_t *const counts = job->counts;
+        double *const observables = job->observables;
         if (failures[j] == SALTUS_FINE || failures[j] == NOT_DONE) {
             continue;
         }
         const double start = saltus_tracer_now(c->task->tracer);
         job->counts = reduction ? c->rest : counts;
+        job->observables = reduction ? c->rest_observables : observables;
         SALTUS_TRY(saltus_scalar_run_job(c->scalar, c->task, job, err));
         const int64_t *samples = job->counts;
+        const double *of_observables = job->observables;
         job->counts = counts;
-        saltus_job_reduce(c->task, job, samples);
+        job->observables = observables;
+        saltus_job_reduce(c->task, job, samples, of_observables);
         record_work(c->task, "run again", start);
         SALTUS_TRY(source->done(source->user, job, 1, err));
     }

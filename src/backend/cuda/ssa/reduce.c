@@ -4,9 +4,10 @@
 
 enum {
     BLOCK = 256,
-    THREADS = 1 << 17, /* that read at the same time, to use all of a GPU's bandwidth */
-    JOBS_EACH = 16,    /* of a strip, at least */
-    FOLD = 32          /* strips that a thread adds up */
+    THREADS = 1 << 17,      /* that read at the same time, to use all of a GPU's bandwidth */
+    REAL_THREADS = 1 << 15, /* of observables, each of which has 0.8 kB of memory */
+    JOBS_EACH = 16,         /* of a strip, at least */
+    FOLD = 32               /* strips that a thread adds up */
 };
 
 #define CU(call, what) SALTUS_TRY(saltus_cuda_check(cu, cu->call, what, err))
@@ -29,6 +30,9 @@ saltus_status saltus_reducer_load(const saltus_driver *cu, const saltus_limits *
     CU(module_function(&out->jobs, out->module, "saltus_reduce_jobs"), "loading a kernel");
     CU(module_function(&out->strips, out->module, "saltus_reduce_strips"), "loading a kernel");
     CU(module_function(&out->bins, out->module, "saltus_reduce_bins"), "loading a kernel");
+    CU(module_function(&out->reduce_reals, out->module, "saltus_reduce_reals"), "loading a kernel");
+    CU(module_function(&out->fold_reals, out->module, "saltus_fold_reals"), "loading a kernel");
+    CU(module_function(&out->store_reals, out->module, "saltus_store_reals"), "loading a kernel");
     CU(module_function(&out->derive, out->module, "saltus_derive_jobs"), "loading a kernel");
 done:
     saltus_free(image.image);
@@ -46,26 +50,36 @@ void saltus_reducer_unload(const saltus_driver *cu, saltus_reducer *reducer)
 #define CUT(member, n) \
     a->member = (void *)(uintptr_t)saltus_cut(base, at, (size_t)(n), sizeof *a->member)
 
-/* The sums of the first strip are the result, those of the others stand behind it. */
-static void place_reduction(saltus_reducer *reducer, const saltus_task *task,
-                            const saltus_uploaded *model, int64_t n, int64_t n_segments,
-                            uint64_t base, size_t *at, size_t *results)
+/* Strips of so many columns by at most so many threads. */
+static saltus_strips strips_of(const saltus_task *task, int n_columns, int64_t n,
+                               int64_t n_segments, int64_t n_threads)
 {
-    const saltus_reduction *wanted = task->reduction;
-    saltus_reduce_launch *a = &reducer->launch;
-    const int64_t n_counts = task->columns->n_counts, width = task->n_times * n_counts;
-    const int64_t all = width * n_segments, each = n / n_segments;
-    const int64_t most = (each + JOBS_EACH - 1) / JOBS_EACH, enough = THREADS / all;
-    *a = (saltus_reduce_launch){.width = width,
-                                .n_counts = n_counts,
-                                .n_segments = n_segments,
-                                .n_strips = enough < 1 || most < 1 ? 1
-                                            : enough < most        ? enough
-                                                                   : most,
-                                .n_bins = wanted->n_bins,
-                                .edges = (void *)(uintptr_t)model->edges};
+    const int64_t width = task->n_times * n_columns, all = width * n_segments;
+    const int64_t most = (n / n_segments + JOBS_EACH - 1) / JOBS_EACH;
+    const int64_t enough = n_threads / (all > 0 ? all : 1);
+    return (saltus_strips){.width = width,
+                           .n_columns = n_columns,
+                           .n_segments = n_segments,
+                           .n = enough < 1 || most < 1 ? 1
+                                : enough < most        ? enough
+                                                       : most};
+}
+
+/* Numbers that have sums: of all segments. */
+static int64_t n_sums(const saltus_strips *of)
+{
+    return of->n_segments * of->width;
+}
+
+/* The sums of the first strip are the result, those of the others stand behind it. */
+static void place_counts(saltus_reduce_launch *a, const saltus_reduction *wanted,
+                         const saltus_uploaded *model, int64_t n, uint64_t base, size_t *at)
+{
+    const int64_t all = n_sums(&a->of);
+    a->n_bins = wanted->n_bins;
+    a->edges = (void *)(uintptr_t)model->edges;
     if (wanted->finals) {
-        CUT(finals, n * n_counts);
+        CUT(finals, n * a->of.n_columns);
     }
     if (wanted->n_bins > 0) {
         CUT(shifts, all);
@@ -74,9 +88,28 @@ static void place_reduction(saltus_reducer *reducer, const saltus_task *task,
         CUT(above, all);
     }
     CUT(sums, all);
-    *results = *at;
-    *at += (size_t)((a->n_strips - 1) * all) * sizeof *a->sums;
-    CUT(first, n_segments + 1);
+}
+
+static void place_reals(saltus_reals_launch *a, const saltus_reduction *wanted, int64_t n,
+                        uint64_t base, size_t *at)
+{
+    const int64_t all = n_sums(&a->of);
+    if (wanted->finals) {
+        CUT(finals, n * a->of.n_columns);
+    }
+    CUT(sums, all * SALTUS_EXACT_WORDS);
+    CUT(least, all);
+    CUT(most, all);
+}
+
+/* What makes them. */
+static void place_real_strips(saltus_reals_launch *a, uint64_t base, size_t *at)
+{
+    const int64_t all = n_sums(&a->of);
+    CUT(words, all * a->of.n * SALTUS_EXACT_WORDS);
+    CUT(carries, all * SALTUS_EXACT_WORDS);
+    CUT(lows, all * a->of.n);
+    CUT(highs, all * a->of.n);
 }
 
 void saltus_reducer_place(saltus_reducer *reducer, const saltus_task *task,
@@ -84,6 +117,8 @@ void saltus_reducer_place(saltus_reducer *reducer, const saltus_task *task,
                           uint64_t base, size_t *at, size_t *results)
 {
     saltus_derive_launch *a = &reducer->derivation;
+    saltus_reduce_launch *counts = &reducer->counts;
+    saltus_reals_launch *reals = &reducer->reals;
     *a = (saltus_derive_launch){0};
     if (task->derivation) {
         a->of = *task->derivation;
@@ -92,9 +127,24 @@ void saltus_reducer_place(saltus_reducer *reducer, const saltus_task *task,
         a->n_jobs = n;
         CUT(derived, n * a->of.n);
     }
-    if (task->reduction) {
-        place_reduction(reducer, task, model, n, n_segments, base, at, results);
+    if (!task->reduction) {
+        return;
     }
+    *counts = (saltus_reduce_launch){
+        .of = strips_of(task, task->columns->n_counts, n, n_segments, THREADS)};
+    *reals = (saltus_reals_launch){
+        .of = strips_of(task, task->columns->n_observables, n, n_segments, REAL_THREADS)};
+    if (reals->of.width > 0) {
+        place_reals(reals, task->reduction, n, base, at);
+    }
+    place_counts(counts, task->reduction, model, n, base, at);
+    *results = *at;
+    *at += (size_t)((counts->of.n - 1) * n_sums(&counts->of)) * sizeof *counts->sums;
+    if (reals->of.width > 0) {
+        place_real_strips(reals, base, at);
+    }
+    counts->of.first = reals->of.first =
+        (void *)(uintptr_t)saltus_cut(base, at, (size_t)n_segments + 1, sizeof *counts->of.first);
 }
 
 static saltus_status launch(const saltus_driver *cu, cu_function kernel, cu_stream stream,
@@ -109,25 +159,39 @@ done:
     return status;
 }
 
-static saltus_status reduce(const saltus_driver *cu, const saltus_reducer *reducer,
-                            cu_stream stream, saltus_error *err)
+static saltus_status reduce_counts(const saltus_driver *cu, const saltus_reducer *reducer,
+                                   cu_stream stream, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    saltus_reduce_launch a = reducer->launch;
-    const int64_t all = a.n_segments * a.width;
-    SALTUS_TRY(launch(cu, reducer->jobs, stream, &a, a.n_strips * all, err));
-    while (a.n_strips > 1) {
-        a.n_left = (a.n_strips + FOLD - 1) / FOLD;
-        SALTUS_TRY(launch(cu, reducer->strips, stream, &a, a.n_left * all, err));
-        a.n_strips = a.n_left;
+    saltus_reduce_launch a = reducer->counts;
+    const int64_t all = n_sums(&a.of);
+    SALTUS_TRY(launch(cu, reducer->jobs, stream, &a, a.of.n * all, err));
+    while (a.of.n > 1) {
+        a.of.n_left = (a.of.n + FOLD - 1) / FOLD;
+        SALTUS_TRY(launch(cu, reducer->strips, stream, &a, a.of.n_left * all, err));
+        a.of.n = a.of.n_left;
     }
     if (a.n_bins > 0) {
         const uintptr_t start = (uintptr_t)a.bins;
-        CU(fill(start, 0, (uintptr_t)(a.above + a.n_segments * a.width) - start, stream),
-           "clearing GPU memory");
-        SALTUS_TRY(launch(cu, reducer->bins, stream, &reducer->launch,
-                          reducer->launch.n_strips * all, err));
+        CU(fill(start, 0, (uintptr_t)(a.above + all) - start, stream), "clearing GPU memory");
+        SALTUS_TRY(
+            launch(cu, reducer->bins, stream, &reducer->counts, reducer->counts.of.n * all, err));
     }
+done:
+    return status;
+}
+
+static saltus_status reduce_reals(const saltus_driver *cu, const saltus_reducer *reducer,
+                                  cu_stream stream, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_reals_launch *a = &reducer->reals;
+    const int64_t all = n_sums(&a->of), n_words = all * SALTUS_EXACT_WORDS;
+    CU(fill((uintptr_t)a->words, 0, (size_t)(n_words * a->of.n) * sizeof *a->words, stream),
+       "clearing GPU memory");
+    SALTUS_TRY(launch(cu, reducer->reduce_reals, stream, a, a->of.n * all, err));
+    SALTUS_TRY(launch(cu, reducer->fold_reals, stream, a, n_words, err));
+    SALTUS_TRY(launch(cu, reducer->store_reals, stream, a, all, err));
 done:
     return status;
 }
@@ -140,8 +204,11 @@ saltus_status saltus_reducer_run(const saltus_driver *cu, const saltus_reducer *
     if (task->derivation) {
         SALTUS_TRY(launch(cu, reducer->derive, stream, d, d->n_jobs * d->of.n, err));
     }
-    if (task->reduction) {
-        SALTUS_TRY(reduce(cu, reducer, stream, err));
+    if (task->reduction && reducer->counts.of.width > 0) {
+        SALTUS_TRY(reduce_counts(cu, reducer, stream, err));
+    }
+    if (task->reduction && reducer->reals.of.width > 0) {
+        SALTUS_TRY(reduce_reals(cu, reducer, stream, err));
     }
 done:
     return status;

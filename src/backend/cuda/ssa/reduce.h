@@ -13,8 +13,9 @@
 /** The kernels and what they work on. */
 typedef struct saltus_reducer {
     cu_module module;
-    cu_function jobs, strips, bins, derive;
-    saltus_reduce_launch launch;
+    cu_function jobs, strips, bins, reduce_reals, fold_reals, store_reals, derive;
+    saltus_reduce_launch counts;
+    saltus_reals_launch reals;
     saltus_derive_launch derivation; /* n_jobs is 0 when there is none */
 } saltus_reducer;
 

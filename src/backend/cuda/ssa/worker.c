@@ -122,8 +122,9 @@ size_t saltus_gpu_worker_place_jobs(saltus_launch *a, saltus_reducer *reducer,
     reducer->derivation.counts = a->counts;
     reducer->derivation.observables = a->observables;
     if (c->task->reduction) {
-        reducer->launch.counts = a->counts;
-        reducer->launch.failures = a->failures;
+        reducer->counts.counts = a->counts;
+        reducer->reals.observables = a->observables;
+        reducer->counts.of.failures = reducer->reals.of.failures = a->failures;
     } else {
         *result_bytes = at;
     }
@@ -221,9 +222,12 @@ static saltus_status take_memory(saltus_gpu_worker *c, const saltus_gpu *gpu, sa
     c->segments = saltus_calloc((size_t)n_segments + 1, sizeof *c->segments);
     SALTUS_NEED(c->segments);
     if (c->task->reduction) {
-        const size_t width = (size_t)c->task->n_times * (size_t)c->task->columns->n_counts;
-        c->rest = saltus_calloc(width, sizeof *c->rest);
-        SALTUS_NEED(c->rest);
+        const size_t n_times = (size_t)c->task->n_times;
+        const saltus_columns *columns = c->task->columns;
+        c->rest = saltus_calloc(n_times * (size_t)columns->n_counts, sizeof *c->rest);
+        c->rest_observables =
+            saltus_calloc(n_times * (size_t)columns->n_observables, sizeof *c->rest_observables);
+        SALTUS_NEED(c->rest && c->rest_observables);
     }
 done:
     return status;
@@ -243,11 +247,13 @@ void saltus_gpu_worker_free(saltus_gpu_worker *c)
     saltus_free(c->taken);
     saltus_free(c->segments);
     saltus_free(c->rest);
+    saltus_free(c->rest_observables);
     c->threads_memory = c->jobs_memory = 0;
     c->samples = NULL;
     c->taken = c->jobs = NULL;
     c->segments = NULL;
     c->rest = NULL;
+    c->rest_observables = NULL;
 }
 
 saltus_status saltus_gpu_worker_alloc(saltus_gpu_worker *c, const saltus_gpu *gpu,

@@ -43,8 +43,9 @@ typedef struct saltus_gpu_worker {
     saltus_reducer reducer;
     /* Runs trajectories that the GPU gives up. */
     saltus_scalar_engine *scalar;
-    /* [point][count] samples of such a trajectory, for a task with a reduction. */
-    int64_t *rest;
+    /* Samples of such a trajectory, for a task with a reduction. */
+    int64_t *rest;            /* [point][count] */
+    double *rest_observables; /* [point][observable] */
 } saltus_gpu_worker;
 
 /** Trajectories that a block simulates at the same time. */
