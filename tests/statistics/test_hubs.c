@@ -213,6 +213,47 @@ static void reactions_have_their_shares(void **state)
     }
 }
 
+/* n reactions of one species each, with one constant. */
+static saltus_model *dormant(int n, const char *constant, const char *more)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    fprintf(out, "species: {A: 10, B: 20, C: 0}\nreactions:\n");
+    for (int i = 0; i < n; ++i) {
+        fprintf(out, "  r%d: %s @ %s\n", i, i % 2 ? "A -> B" : "A + B -> C", constant);
+    }
+    fprintf(out, "%s", more);
+    assert_int_equal(fclose(out), 0);
+    saltus_model *m = bits_parse(text);
+    free(text);
+    return m;
+}
+
+/* Constants that are 0, or as good as 0, leave no hub, and then there is no tree of hubs. */
+static void networks_may_be_dormant(void **state)
+{
+    static const double times[] = {1.0};
+    (void)state;
+    for (int i = 0; i < 4; ++i) {
+        saltus_error err = {0};
+        saltus_model *m =
+            dormant(300, i % 2 ? "1e-310" : "0.0", i < 2 ? "" : "  c: A + 2 B -> C + 2 B @ 1000\n");
+        assert_int_equal(m->network->tables.n_hubs, 0);
+        saltus_plan_options plan = saltus_plan_options_default();
+        saltus_run_options run = saltus_run_options_default();
+        moments last = {.keep_last = true};
+        run.times = times;
+        run.n_times = 1;
+        OK(run_plan(m, "cpu", &plan, &run, &last, &err));
+        assert_int_equal(last.last[0], i < 2 ? 10 : 0);
+        assert_int_equal(last.last[1], 20);
+        assert_int_equal(last.last[2], i < 2 ? 0 : 10);
+        moments_free(&last);
+        saltus_model_destroy(m);
+    }
+}
+
 /* Where 32 bits do not decide, 53 more do, and only there. */
 static void further_bits_are_drawn_where_needed(void **state)
 {
@@ -605,6 +646,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reactions_have_their_shares),
+        cmocka_unit_test(networks_may_be_dormant),
         cmocka_unit_test(further_bits_are_drawn_where_needed),
         cmocka_unit_test(weights_hold_the_largest_counts),
         cmocka_unit_test(ways_are_as_if_passed_one_by_one),

@@ -450,6 +450,9 @@ saltus_status saltus_fill_hubs(saltus_freezer *f, saltus_error *err)
         return SALTUS_OK;
     }
     SALTUS_TRY(saltus_spokes_collect(&m->spokes, t, err));
+    if (m->spokes.n == 0) {
+        goto done; /* all constants are 0 */
+    }
     SALTUS_TRY(make_layout(m, err));
     SALTUS_TRY(find_reaches(m, err));
     SALTUS_TRY(find_firings(m, err));
