@@ -603,6 +603,21 @@ static void counts_beyond_a_layout_change_no_bit(void **state)
     free(text);
 }
 
+/* A count and what a reaction adds have 31 bits each, and their sum 32. */
+static void amounts_beyond_a_layout_change_no_bit(void **state)
+{
+    static const char *const layouts[] = {"shared", "warp", "global"};
+    (void)state;
+    need_gpu("cuda");
+    saltus_model *m = dormant(300, "1e-12", "  c: B -> B + 2147483647 A @ 0.05\n");
+    assert_true(m->network->tables.n_hubs > 0);
+    const uint64_t hash = bits_hash(m, "cpu", "scalar", 1, 3, 20, fine, 5);
+    for (size_t k = 0; k < sizeof layouts / sizeof *layouts; ++k) {
+        assert_true(bits_hash(m, "cuda", layouts[k], 1, 3, 20, fine, 5) == hash);
+    }
+    saltus_model_destroy(m);
+}
+
 /* Threads have the states of large networks in global memory alone, and none of their programs. */
 static void other_layouts_are_refused(void **state)
 {
@@ -654,6 +669,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(reactions_that_lack_reactants_idle),
         cmocka_unit_test(devices_and_layouts_change_no_bit),
         cmocka_unit_test(counts_beyond_a_layout_change_no_bit),
+        cmocka_unit_test(amounts_beyond_a_layout_change_no_bit),
         cmocka_unit_test(other_layouts_are_refused),
         cmocka_unit_test(sample_times_change_no_bit),
     };

@@ -183,13 +183,14 @@ SALTUS_FN uint64_t saltus_thread_change(const saltus_worker_state *s, const salt
 {
     saltus_count *const word = &s->table.x[SALTUS_NUMBER(species)];
     const saltus_count c = *word;
-    const int32_t down = (int32_t)c.down - amount;
+    const uint32_t down = (uint32_t)c.down - (uint32_t)amount; /* an amount may be 2^31 - 1 */
+    const int32_t x = (int32_t)((uint32_t)c.most - down);
     uint64_t marked = 0;
-    *bad |= c.most - down < 0;
-    if (down >= 0 && down <= 2 * (int32_t)c.width) {
+    *bad |= x < 0;
+    if (down <= 2 * (uint32_t)c.width) {
         word->down = (uint16_t)down;
     } else {
-        saltus_thread_move(s, &a->hubs, species, c.most - down, bad);
+        saltus_thread_move(s, &a->hubs, species, x, bad);
         const saltus_reach r = a->hubs.reaches[species];
         SALTUS_ONE_BY_ONE
         for (int i = r.leaf_first; i < r.leaf_end; ++i) {

@@ -123,13 +123,15 @@ SALTUS_FN int saltus_state_refresh(saltus_worker_state *s, const saltus_launch *
 /* ---- bounds and sums ---- */
 
 /* The count of a species is x, with new bounds around it; returns by how much the upper one has
- * grown. 1 in *bad: it does not fit. */
+ * grown. 1 in *bad: it does not fit, and 0 stands for it, so that no sum leaves its bits. */
 SALTUS_FN int32_t saltus_worker_bound(const saltus_worker_state *s, const saltus_hub_arrays *n,
                                       int species, int32_t x, int *bad)
 {
     const int32_t before = saltus_worker_most(s, species);
+    const int fits = x >= 0 && x <= SALTUS_LARGEST_COUNT;
+    *bad |= !fits;
+    x = fits ? x : 0;
     const int32_t width = n->reaches[species].member_first < 0 ? 0 : (int32_t)saltus_hub_width(x);
-    *bad |= x > SALTUS_LARGEST_COUNT;
     saltus_worker_put(s, species, x, x + width, x - width);
     return x + width - before;
 }
