@@ -171,6 +171,38 @@ static void frames_are_merged(void **state)
                   "", 5, 20);
 }
 
+/* Names of more than 64 kB are packed, and their file is merged, extended and resumed as others. */
+static void many_names_are_taken(void **state)
+{
+    static const char all[] = "run names.yaml --until 0.1 --points 2 -q";
+    char *text = NULL;
+    size_t size = 0;
+    (void)state;
+    keep_results();
+    FILE *out = open_memstream(&text, &size);
+    fprintf(out, "species:\n");
+    for (int i = 0; i < 1500; ++i) {
+        fprintf(out, "  %s%d: %d\n", "one_of_the_many_species_of_a_large_network_", i, i % 3);
+    }
+    fprintf(out, "reactions: {r: one_of_the_many_species_of_a_large_network_2 -> 0 @ 1}\n");
+    assert_int_equal(fclose(out), 0);
+    write_file("names.yaml", text);
+    free(text);
+    cut_and_merge("run names.yaml --until 0.1 --points 2 --runs 7", "", 3, 11);
+    cut_and_merge("sweep names.yaml --until 0.1 --points 2 --runs 2 --vary "
+                  "one_of_the_many_species_of_a_large_network_2=list:1,2,3",
+                  "", 3, 12);
+    outcome o = saltus("%s --runs 7 -o whole.h5", all);
+    assert_done(&o);
+    o = saltus("%s --runs 3 -o part.h5", all);
+    assert_done(&o);
+    o = saltus("%s --first 3 --runs 4 --append -o part.h5", all);
+    assert_done(&o);
+    assert_equal_results("whole.h5", "part.h5", 11);
+    o = saltus("resume part.h5 -q");
+    assert_done(&o);
+}
+
 static size_t width_of_frames(const char *name)
 {
     const hid_t file = H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT);
@@ -494,6 +526,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(shards_make_the_whole, enter_with_models, leave_directory),
         cmocka_unit_test_setup_teardown(small_shards_are_even, enter_with_models, leave_directory),
+        cmocka_unit_test_setup_teardown(many_names_are_taken, enter_with_models, leave_directory),
         cmocka_unit_test_setup_teardown(frames_are_merged, enter_with_models, leave_directory),
         cmocka_unit_test_setup_teardown(frames_of_unequal_width_are_merged, enter_with_models,
                                         leave_directory),

@@ -93,7 +93,9 @@ static saltus_status find_set(const saltus_h5_file *f, saltus_h5_set *s, saltus_
     const hid_t space = H5Dget_space(s->set), how = H5Dget_create_plist(s->set);
     const hid_t type = H5Dget_type(s->set);
     const int rank = H5Sget_simple_extent_dims(space, shape, NULL);
-    const bool is_chunked = H5Pget_layout(how) == H5D_CHUNKED;
+    const bool is_text =
+        s->kind->type == SALTUS_TYPE_TEXT; /* many are packed; none are rewritten */
+    const bool is_chunked = !is_text && H5Pget_layout(how) == H5D_CHUNKED;
     if (rank == s->rank && is_chunked) {
         (void)H5Pget_chunk(how, rank, chunk);
         s->level = saltus_h5_level_of(s->set);
@@ -108,7 +110,7 @@ static saltus_status find_set(const saltus_h5_file *f, saltus_h5_set *s, saltus_
     for (int i = s->grows; i < s->rank && is_as_wanted; ++i) {
         const bool is_trimmed = s->axes[i] == 'b' || s->axes[i] == 'e';
         is_as_wanted = is_trimmed || s->axes[i] == 'B' || s->axes[i] == 'T' ||
-                       shape[i] == s->shape[i] || s->kind->type == SALTUS_TYPE_TEXT;
+                       shape[i] == s->shape[i] || is_text;
     }
     if (!is_as_wanted) {
         SALTUS_FAIL(SALTUS_E_IO, "%s: %s has another shape than this run", f->path, s->path);
