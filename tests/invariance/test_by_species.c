@@ -53,6 +53,39 @@ static void bits_are_those_of_lists_by_reaction(void **state)
     assert_true(n_compared >= 15);
 }
 
+/* A ligand binds to n receptors, which let it go: n^2 reactions depend on each other, or, without
+ * the ligand, n. */
+static void what_most_reactions_change_is_listed_once(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; ++i) {
+        const int n = i == 0 ? 600 : 4500;
+        char *text = NULL;
+        size_t size = 0;
+        FILE *out = open_memstream(&text, &size);
+        fprintf(out, "species: {L: 1000");
+        for (int k = 0; k < n; ++k) {
+            fprintf(out, ", R%d: %d, C%d: 0", k, k % 3, k);
+        }
+        fprintf(out, "}\nreactions:\n");
+        for (int k = 0; k < n; ++k) {
+            const char *ligand = i < 2 ? " + L" : "";
+            fprintf(out, "  b%d: R%d%s -> C%d @ 1e-3\n  u%d: C%d -> R%d%s @ 1\n", k, k, ligand, k,
+                    k, k, k, ligand);
+        }
+        assert_int_equal(fclose(out), 0);
+        saltus_model *m = bits_parse(text);
+        assert_int_equal(m->network->tables.by_species, i == 1);
+        if (i == 0) {
+            const uint64_t expected = hash_of(m, "direct");
+            list_by_species(m);
+            assert_int_equal(hash_of(m, "direct"), expected);
+        }
+        saltus_model_destroy(m);
+        free(text);
+    }
+}
+
 enum { N_CONSTANTS = 9, N_SPECIES = 1500 };
 
 /* A + B -> C + D, A + A -> B, A -> B + C or A -> 0: species from 0, of which `n` are there. */
@@ -221,6 +254,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bits_are_those_of_lists_by_reaction),
+        cmocka_unit_test(what_most_reactions_change_is_listed_once),
         cmocka_unit_test(bits_of_large_trees_are_those_of_lists_by_reaction),
         cmocka_unit_test(large_networks_are_read),
     };

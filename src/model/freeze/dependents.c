@@ -154,17 +154,34 @@ done:
     return status;
 }
 
-/* Lists for every reaction are several times as long as all else that is frozen, and are read from
- * memory where they leave a cache. A large network has lists for every species: what two species of
- * a reaction share is then computed twice, to the same bits. What drifts with time is bounded once.
+/* More entries of lists for every reaction are 64 MB, and several times as much while they are
+ * made.
  */
-static bool is_listed_by_species(const saltus_freezer *f)
+enum { MOST_ENTRIES = 1 << 24 };
+
+/* How long lists for every reaction are, at most: what two species share counts twice. */
+static int64_t entries_by_reaction(const saltus_tables *t, const readers *r)
+{
+    int64_t n = 0;
+    for (int c = 0; c < t->change_row[t->n_reactions]; ++c) {
+        const int s = t->change_species[c];
+        n += r->by_species.start[s + 1] - r->by_species.start[s];
+    }
+    return n;
+}
+
+/* Lists for every reaction are several times as long as all else that is frozen, and are read from
+ * memory where they leave a cache. A large network has lists for every species, as has a smaller
+ * one with a species that most reactions read and change: what two species of a reaction share is
+ * then computed twice, to the same bits. What drifts with time is bounded once. */
+static bool is_listed_by_species(const saltus_freezer *f, const readers *laws)
 {
     bool drifts = false;
     for (size_t i = 0; i < f->n_steps; ++i) {
         drifts |= f->steps[i].drifts;
     }
-    return f->n_steps > (size_t)f->model->most_lists && !drifts;
+    return !drifts && (f->n_steps > (size_t)f->model->most_lists ||
+                       entries_by_reaction(&f->net->tables, laws) > MOST_ENTRIES);
 }
 
 static saltus_status start_readers(readers *r, int n_species, saltus_error *err)
@@ -198,7 +215,7 @@ static saltus_status fill_dependencies(saltus_freezer *f, saltus_error *err)
         }
     }
     SALTUS_TRY(sort_readers(&laws, t->n_species, err));
-    t->by_species = is_listed_by_species(f);
+    t->by_species = is_listed_by_species(f, &laws);
     t->n_lists = t->by_species ? t->n_species : t->n_reactions;
     if (t->by_species) {
         SALTUS_TRY(part_dependents(f, &laws.by_species, err));
