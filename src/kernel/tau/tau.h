@@ -522,6 +522,10 @@ SALTUS_FN int saltus_tau_go(saltus_trajectory *p, saltus_direct *d, saltus_leap 
 #define SALTUS_TAU_FN SALTUS_OUTLINE
 #endif
 
+/* Exact steps that a thread takes at once while others of its warp leap: a leap takes as long as
+ * dozens, but no thread leaps while others take them. */
+enum { SALTUS_EXACT_STEPS = SALTUS_DEVICE ? 8 : 1 };
+
 /**
  * Take a trajectory to its end, from wherever it is, or to p->limit blocks of random words, or out
  * of a phase; see saltus_direct_run. The threads of a warp wait for each other before each leap:
@@ -551,7 +555,10 @@ SALTUS_TAU_FN saltus_failure saltus_tau_run(saltus_trajectory *p, saltus_direct 
         if (!goes) {
             return p->failure;
         }
-        goes = saltus_tau_go(p, d, l, phase, times, n_times, stop, counts, observables) == 0;
+        int n_steps = p->exact > 0 ? SALTUS_EXACT_STEPS : 1;
+        do {
+            goes = saltus_tau_go(p, d, l, phase, times, n_times, stop, counts, observables) == 0;
+        } while (goes && p->exact > 0 && --n_steps > 0);
     }
 }
 
