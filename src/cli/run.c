@@ -438,7 +438,8 @@ int saltus_cli_simulate(saltus_cli_run_arguments *a)
         saltus_cli_explain_waiting(s.plan, report);
     }
     if (a->json) {
-        saltus_cli_print_json(a, s.plan, report, s.of.seconds, status == SALTUS_OK);
+        const saltus_cli_simulated what = saltus_cli_simulated_by(s.plan);
+        saltus_cli_print_json(a, &what, report, s.of.seconds, status == SALTUS_OK);
     }
     clean_up(&s);
     return saltus_cli_end(&s.of, status, &print_err);

@@ -130,12 +130,17 @@ void saltus_cli_show_warning(void *user, const char *sentence);
 void saltus_cli_tell_forecast(const saltus_cli_run_arguments *a, const saltus_forecast *f);
 /** After a run, with --explain, how much of the time slabs waited for each other: on stderr. */
 void saltus_cli_explain_waiting(const saltus_plan *plan, const saltus_run_report *report);
-/** Members of a JSON object, with a comma behind each: the counters that `which` runs have. */
-void saltus_cli_print_counters(const saltus_run_report *report, saltus_counted which);
-/** How many ranks there are, unless this process is alone. */
-void saltus_cli_print_ranks(void);
-/** One JSON object about the run on stdout. */
-void saltus_cli_print_json(const saltus_cli_run_arguments *a, const saltus_plan *plan,
+/** By what a run or a sweep was simulated, as JSON tells it. */
+typedef struct saltus_cli_simulated {
+    const char *model, *device, *layout, *method, *rng;
+    int n_slabs;      /**< 0 or 1: it is not a lattice that is cut */
+    int64_t n_points; /**< of a sweep; 0: it is a run */
+} saltus_cli_simulated;
+
+/** Of a run; as long as the plan is there. */
+saltus_cli_simulated saltus_cli_simulated_by(const saltus_plan *plan);
+/** One JSON object about a run or a sweep on stdout. */
+void saltus_cli_print_json(const saltus_cli_run_arguments *a, const saltus_cli_simulated *what,
                            const saltus_run_report *report, double total, bool complete);
 
 /** A file of spans of time (--trace), at most 100,000. */

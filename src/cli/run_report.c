@@ -68,7 +68,7 @@ static void print_counter(const char *name, int64_t n, bool is_wanted)
     }
 }
 
-void saltus_cli_print_counters(const saltus_run_report *report, saltus_counted which)
+static void print_counters(const saltus_run_report *report, saltus_counted which)
 {
 #define PRINT(name, in)                \
     print_counter(#name, report->name, \
@@ -77,34 +77,48 @@ void saltus_cli_print_counters(const saltus_run_report *report, saltus_counted w
 #undef PRINT
 }
 
-void saltus_cli_print_ranks(void)
+static void print_ranks(void)
 {
     if (saltus_cli_ranks()) {
         printf("\"ranks\": %d, ", saltus_ranks_count(saltus_cli_ranks()));
     }
 }
 
-void saltus_cli_print_json(const saltus_cli_run_arguments *a, const saltus_plan *plan,
+saltus_cli_simulated saltus_cli_simulated_by(const saltus_plan *plan)
+{
+    return (saltus_cli_simulated){.model = saltus_model_name(saltus_plan_model(plan)),
+                                  .device = saltus_backend_name(saltus_plan_backend(plan)),
+                                  .layout = saltus_plan_layout(plan),
+                                  .method = saltus_plan_method(plan),
+                                  .rng = saltus_plan_rng(plan),
+                                  .n_slabs = saltus_plan_slabs(plan)};
+}
+
+void saltus_cli_print_json(const saltus_cli_run_arguments *a, const saltus_cli_simulated *what,
                            const saltus_run_report *report, double total, bool complete)
 {
     printf("{\"model\": ");
-    saltus_cli_print_text(saltus_model_name(saltus_plan_model(plan)));
+    saltus_cli_print_text(what->model);
     printf(", ");
-    saltus_cli_print_counters(report, SALTUS_IN_ALL);
-    printf("\"trajectories\": %lld, \"seconds\": %.6g, "
+    print_counters(report, SALTUS_IN_ALL);
+    printf("\"trajectories\": %lld, ", (long long)report->trajectories);
+    if (what->n_points > 0) {
+        printf("\"points\": %lld, ", (long long)what->n_points);
+    }
+    printf("\"seconds\": %.6g, "
            "\"seconds_total\": %.6g, \"events_per_second\": %.6g, "
            "\"kernel_seconds\": %.6g, \"device\": ",
-           (long long)report->trajectories, report->seconds, total,
+           report->seconds, total,
            report->seconds > 0.0 ? (double)report->events / report->seconds : 0.0,
            report->kernel_seconds);
-    saltus_cli_print_text(saltus_backend_name(saltus_plan_backend(plan)));
+    saltus_cli_print_text(what->device);
     printf(", ");
-    if (saltus_cli_method(saltus_plan_method(plan)).leaps) {
-        saltus_cli_print_counters(report, SALTUS_IN_LEAPS);
+    if (saltus_cli_method(what->method).leaps) {
+        print_counters(report, SALTUS_IN_LEAPS);
     }
-    if (saltus_plan_slabs(plan) > 1) {
-        printf("\"slabs\": %d, ", saltus_plan_slabs(plan));
-        saltus_cli_print_counters(report, SALTUS_IN_SLABS);
+    if (what->n_slabs > 1) {
+        printf("\"slabs\": %d, ", what->n_slabs);
+        print_counters(report, SALTUS_IN_SLABS);
         if (report->halo_path) {
             printf("\"path\": \"%s\", \"halo_bytes_per_step\": %lld, ", report->halo_path,
                    (long long)report->halo_bytes);
@@ -113,12 +127,12 @@ void saltus_cli_print_json(const saltus_cli_run_arguments *a, const saltus_plan 
             }
         }
     }
-    saltus_cli_print_counters(report, SALTUS_IN_SOME);
-    saltus_cli_print_ranks();
+    print_counters(report, SALTUS_IN_SOME);
+    print_ranks();
     printf("\"layout\": \"%s\", \"method\": \"%s\", \"rng\": \"%s\", \"seed\": %llu, "
            "\"complete\": %s, \"output\": ",
-           saltus_plan_layout(plan), saltus_plan_method(plan), saltus_plan_rng(plan),
-           (unsigned long long)a->seed, complete ? "true" : "false");
+           what->layout, what->method, what->rng, (unsigned long long)a->seed,
+           complete ? "true" : "false");
     if (a->output) {
         saltus_cli_print_text(a->output);
     } else {

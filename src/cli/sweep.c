@@ -80,10 +80,11 @@ typedef struct session {
     saltus_sweep *sweep;
     saltus_sweep_options options;
     saltus_sweep_file *file;
-    saltus_method_choice choice;             /* at the first point, for all */
-    char device[40], layout[20], method[20]; /* of the first point */
-    char share[200];                         /* the device of this rank */
-    int64_t n_points;                        /* that are to be there at the end */
+    saltus_method_choice choice;                      /* at the first point, for all */
+    char *model;                                      /* its name */
+    char device[40], layout[20], method[20], rng[20]; /* of the first point */
+    char share[200];                                  /* the device of this rank */
+    int64_t n_points;                                 /* that are to be there at the end */
 } session;
 
 /* Read the model and change what options say; it is frozen by who sweeps. */
@@ -202,6 +203,8 @@ static saltus_status open_file(session *s, saltus_error *err)
         (void)snprintf(s->device, sizeof s->device, "%s", saltus_backend_name(backend));
         (void)snprintf(s->layout, sizeof s->layout, "%s", saltus_plan_layout(plan));
         (void)snprintf(s->method, sizeof s->method, "%s", saltus_plan_method(plan));
+        (void)snprintf(s->rng, sizeof s->rng, "%s", saltus_plan_rng(plan));
+        s->model = strdup(saltus_model_name(model));
         if (s->of.a->explain) {
             saltus_plan_explain(plan, stderr);
             fprintf(stderr, "sweep     %lld %s, %lld %s at each\n", (long long)s->n_points,
@@ -275,28 +278,6 @@ static int simulate_for_others(session *s)
     return EXIT_FAILED; /* rank 0 knows how it ends */
 }
 
-static void print_json(const session *s, bool complete)
-{
-    printf("{");
-    saltus_cli_print_counters(&s->of.report, SALTUS_IN_ALL);
-    printf("\"trajectories\": %lld, \"points\": %lld, \"seconds\": %.6g, "
-           "\"seconds_total\": %.6g, \"device\": ",
-           (long long)s->of.report.trajectories, (long long)s->n_points, s->of.report.seconds,
-           s->of.seconds);
-    saltus_cli_print_text(s->device);
-    printf(", ");
-    if (saltus_cli_method(s->method).leaps) {
-        saltus_cli_print_counters(&s->of.report, SALTUS_IN_LEAPS);
-    }
-    saltus_cli_print_counters(&s->of.report, SALTUS_IN_SOME);
-    saltus_cli_print_ranks();
-    printf("\"layout\": \"%s\", \"method\": \"%s\", \"seed\": %llu, \"complete\": %s, "
-           "\"output\": ",
-           s->layout, s->method, (unsigned long long)s->of.a->seed, complete ? "true" : "false");
-    saltus_cli_print_text(s->of.a->output);
-    printf("}\n");
-}
-
 int saltus_cli_simulate_sweep(saltus_cli_run_arguments *a)
 {
     session s = {.of = {.a = a, .start = saltus_cli_now()}};
@@ -308,6 +289,7 @@ int saltus_cli_simulate_sweep(saltus_cli_run_arguments *a)
     }
     saltus_status status = prepare(&s, saltus_cli_catch_signals(), &err);
     if (status != SALTUS_OK) {
+        free(s.model);
         saltus_sweep_destroy(s.sweep);
         return saltus_cli_give_up(&s.of, &err);
     }
@@ -334,13 +316,20 @@ int saltus_cli_simulate_sweep(saltus_cli_run_arguments *a)
         saltus_cli_tell_lost(a);
     }
     if (a->json) {
-        print_json(&s, status == SALTUS_OK);
+        const saltus_cli_simulated what = {.model = s.model ? s.model : "",
+                                           .device = s.device,
+                                           .layout = s.layout,
+                                           .method = s.method,
+                                           .rng = s.rng,
+                                           .n_points = n_points};
+        saltus_cli_print_json(a, &what, report, s.of.seconds, status == SALTUS_OK);
     } else if (status == SALTUS_OK && !a->quiet) {
         printf("%lld %s, %lld %s, %.3g reactions in %.3g s: %s\n", n_points,
                saltus_cli_points(n_points), (long long)report->trajectories,
                saltus_cli_trajectories(report->trajectories), (double)report->events,
                report->seconds, a->output);
     }
+    free(s.model);
     saltus_sweep_destroy(s.sweep);
     return saltus_cli_end(&s.of, status, &print_err);
 }
