@@ -159,18 +159,23 @@ SALTUS_FN void saltus_tree_sum(const saltus_tables *n, saltus_direct *d, int nod
     d->values[SALTUS_AT(n->n_leaves + node)] = s7;
 }
 
-/* Whether reaction r would do nothing now, because it lacks reactants: then its propensity is 0,
- * whatever its law says. */
-SALTUS_OUTLINE int saltus_direct_idles(const saltus_trajectory *p, int r)
+/* Whether reaction r lacks reactants. This and what takes it back are given no trajectory: a GPU
+ * keeps one in memory whose address some call needs. */
+SALTUS_OUTLINE int saltus_direct_lacks(const saltus_tables *n, const int64_t *x, int r)
 {
-    const saltus_tables *n = p->n;
-    for (int c = n->change_row[r]; c < n->change_row[r + 1] && n->idles; ++c) {
-        if (n->change_amount[c] < 0 &&
-            p->x[SALTUS_AT(n->change_species[c])] < -n->change_amount[c]) {
+    for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
+        if (n->change_amount[c] < 0 && x[SALTUS_AT(n->change_species[c])] < -n->change_amount[c]) {
             return 1;
         }
     }
     return 0;
+}
+
+/* Whether reaction r would do nothing now, because it lacks reactants: then its propensity is 0,
+ * whatever its law says. */
+SALTUS_FN int saltus_direct_idles(const saltus_trajectory *p, int r)
+{
+    return p->n->idles && saltus_direct_lacks(p->n, p->x, r);
 }
 
 /* Compute propensity r to where it stands. It is a failure if it is negative or not a number. */
@@ -210,17 +215,22 @@ SALTUS_LARGE_FN saltus_failure saltus_direct_rebuild(saltus_trajectory *p, saltu
     return SALTUS_FINE;
 }
 
-/* Reaction r lacks what its change number c takes: it does nothing, and what its changes before
- * that one have done is taken back. It is no reaction that has happened, so the caller's count of
- * them loses the one that it gains. */
-SALTUS_OUTLINE saltus_failure saltus_direct_idle(saltus_trajectory *p, int r, int c)
+/* What reaction r has done before its change number c is taken back. */
+SALTUS_OUTLINE void saltus_direct_take_back(const saltus_tables *n, int64_t *x, double *v, int r,
+                                            int c)
 {
-    const saltus_tables *n = p->n;
     while (--c >= n->change_row[r]) {
         const int s = n->change_species[c];
-        p->x[SALTUS_AT(s)] -= n->change_amount[c];
-        p->v[SALTUS_AT(s)] = (double)p->x[SALTUS_AT(s)];
+        x[SALTUS_AT(s)] -= n->change_amount[c];
+        v[SALTUS_AT(s)] = (double)x[SALTUS_AT(s)];
     }
+}
+
+/* Reaction r lacks what its change number c takes: it does nothing. It is no reaction that has
+ * happened, so the caller's count of them loses the one that it gains. */
+SALTUS_FN saltus_failure saltus_direct_idle(saltus_trajectory *p, int r, int c)
+{
+    saltus_direct_take_back(p->n, p->x, p->v, r, c);
     --p->fired;
     return SALTUS_FINE;
 }
