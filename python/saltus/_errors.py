@@ -2,9 +2,10 @@
 from __future__ import annotations
 
 import difflib
+import operator
 import re
 import threading
-from typing import Any, Iterable
+from typing import Any, Iterable, Sequence, Union
 
 from ._native import ffi
 
@@ -93,6 +94,38 @@ def near(what: str, name: object, names: Iterable[str]) -> InvalidError:
     close = difflib.get_close_matches(str(name), names, n=3) or (names if len(names) <= 8 else [])
     hint = "there is " + ", ".join(repr(n) for n in close) if close else ""
     return InvalidError(f"{what} has no {name!r}", hint)
+
+
+def whole(name: str, value: Any) -> int:
+    """An argument that is a whole number, which may also be written as 1e6."""
+    try:
+        return operator.index(int(value) if isinstance(value, float) and value.is_integer()
+                              else value)
+    except TypeError as failure:
+        raise InvalidError(f"{name}={value!r} must be a whole number") from failure
+
+
+def number(name: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError) as failure:
+        raise InvalidError(f"{name}={value!r} must be a number") from failure
+
+
+def text(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise InvalidError(f"{name}={value!r} must be a text")
+    return value
+
+
+def texts(name: str, value: Union[str, Sequence[str]]) -> str:
+    """Names, as one text with commas or as a row of texts, as one text."""
+    if isinstance(value, str):
+        return value
+    try:
+        return ",".join(value)
+    except TypeError as failure:
+        raise InvalidError(f"{name}={value!r} must be a text or a row of texts") from failure
 
 
 def need(module: str, what: str, hint: str = "") -> Any:

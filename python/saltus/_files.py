@@ -6,9 +6,23 @@ import os
 import tempfile
 from typing import Union
 
-from ._errors import FileError
+from ._errors import FileError, InvalidError
 
 Path = Union[str, os.PathLike]
+ENDINGS = ("", ".h5", ".hdf5", ".he5")  # of result files, the command's
+
+
+def result_path(argument: str, path: Path) -> str:
+    """A path that a result file may have; as a table it would be read by nothing."""
+    try:
+        name = os.fsdecode(path)
+    except TypeError as failure:
+        raise InvalidError(f"{argument}={path!r} must be a path") from failure
+    ending = os.path.splitext(name)[1].lower()
+    if ending not in ENDINGS and ending[1:2].isalpha():
+        raise InvalidError(f"{argument}={name!r}: results are written as HDF5, .h5",
+                           "to_pandas() makes a table, which has to_csv()")
+    return name
 
 
 def publish(path: Path, content: bytes) -> None:

@@ -5,7 +5,9 @@ import contextlib
 import functools
 import html
 import json
+import math
 import os
+import re
 import threading
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
@@ -61,7 +63,8 @@ def _take(text: Any) -> str:
         lib.free(text)
 
 
-def build(name: str = "model", *, species: Mapping[str, Any], reactions: Mapping[str, Any],
+def build(name: str = "model", *, species: Optional[Mapping[str, Any]] = None,
+          reactions: Optional[Mapping[str, Any]] = None,
           parameters: Optional[Mapping[str, Any]] = None, rules: Optional[Mapping[str, str]] = None,
           events: Optional[Mapping[str, Any]] = None, lattice: Optional[Mapping[str, Any]] = None,
           compartments: Optional[Mapping[str, Any]] = None,
@@ -78,8 +81,25 @@ def build(name: str = "model", *, species: Mapping[str, Any], reactions: Mapping
     sections = {"model": name, "time": time, "compartments": compartments, "species": species,
                 "parameters": parameters, "rules": rules, "rate rules": rate_rules,
                 "reactions": reactions, "events": events, "lattice": lattice}
-    given = {key: value for key, value in sections.items() if value is not None}
-    return Model(json.dumps(given).encode(), "model.yaml", law=law, stoichiometry=stoichiometry)
+    given = {key: _plain(value, key) for key, value in sections.items() if value is not None}
+    text = json.dumps(given, ensure_ascii=False)  # JSON, but for characters beyond ASCII, is YAML
+    return Model(re.sub(r"[^\n -~]", lambda c: f"\\U{ord(c[0]):08X}", text).encode(), "model.yaml",
+                 law=law, stoichiometry=stoichiometry)
+
+
+def _plain(value: Any, where: str) -> Any:
+    """What JSON takes, of mappings, rows, texts and numbers, also of numpy; infinity as YAML's."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(v, f"{where}: {key}") for key, v in value.items()}
+    if isinstance(value, (np.ndarray, np.generic)):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [_plain(v, where) for v in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    raise InvalidError(f"{where}: {value!r} is no number, text, row or mapping")
 
 
 class Model:
@@ -222,9 +242,11 @@ class Model:
         return self._text(lib.saltus_model_name)
 
     @property
-    def species(self) -> dict[str, int]:
-        """Molecules at time 0, by the names of species."""
-        return {name: int(n) for name, n in self._look()["species"].items()}
+    def species(self) -> dict[str, Union[int, float]]:
+        """Molecules at time 0, by the names of species; of those that are real values and no
+        counts they may be parts."""
+        return {name: int(n) if n.is_integer() else n
+                for name, n in self._look()["species"].items()}
 
     @property
     def parameters(self) -> dict[str, float]:

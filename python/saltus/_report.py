@@ -7,6 +7,7 @@ import html
 import importlib.resources
 import json
 import math
+import os
 import re
 import zlib
 from typing import Any, Iterator, Optional
@@ -34,6 +35,8 @@ def report(data: Any, path: Path, *, title: Optional[str] = None) -> None:
     """Write a page of a Result, or of a sweep's xarray.Dataset. It takes the place of an existing
     file when it is whole."""
     offline = need("plotly.offline", "report", "pip install 'saltus[report]'")
+    if os.path.splitext(os.fsdecode(path))[1].lower() not in (".html", ".htm"):
+        raise InvalidError(f"{os.fsdecode(path)}: a page is .html or .htm")
     if not isinstance(data, Result) and not (
             hasattr(data, "data_vars") and ("mean" in data or "observable_mean" in data)):
         raise InvalidError(f"report shows a Result or a sweep's Dataset, not {type(data).__name__}")

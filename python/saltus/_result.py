@@ -8,7 +8,7 @@ from typing import Any, Iterator, Optional, Sequence, Union
 import numpy as np
 
 from ._errors import InvalidError, check, hdf5, near, need, record
-from ._files import Path
+from ._files import Path, result_path
 from ._native import ffi, lib
 from ._series import Names, table
 
@@ -378,7 +378,7 @@ class Result:
         if self._origin is None:
             raise InvalidError("only a result of Model.run can be saved, in the process that ran it",
                                "run with output=, or use to_xarray().to_netcdf()")
-        self._origin.save(os.fspath(path), overwrite)
+        self._origin.save(result_path("path", path), overwrite)
         return open(path)
 
     def __repr__(self) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import operator
 import os
 import signal
 import sys
@@ -15,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Sequence, Un
 
 import numpy as np
 
-from ._errors import (CANCELLED, Interrupted, InvalidError, check, hdf5, near, need,
-                      record as new_record)
-from ._files import Path
+from ._errors import (CANCELLED, Interrupted, InvalidError, check, hdf5, near, need, number,
+                      record as new_record, text, texts, whole)
+from ._files import Path, result_path
 from ._native import ffi, lib
 from ._result import Memory, Result, open as open_result
 from ._series import Names
@@ -40,6 +39,7 @@ _run_defaults = lib.saltus_run_options_default()
 _plan_defaults = lib.saltus_plan_options_default()
 _memory_defaults = lib.saltus_memory_options_default()
 _file_defaults = lib.saltus_hdf5_options_default()
+_types = {name: field.type.cname for name, field in ffi.typeof("saltus_plan_options").fields}
 
 
 @functools.lru_cache(maxsize=64)
@@ -70,7 +70,10 @@ def _times(until: Optional[float], points: Optional[int], every: Optional[float]
     if times is not None:
         if until is not None or points is not None or every is not None:
             raise InvalidError("times excludes until, points and every")
-        given = np.array(times, dtype=float, ndmin=1)
+        try:
+            given = np.array(times, dtype=float, ndmin=1)
+        except (TypeError, ValueError) as failure:
+            raise InvalidError(f"times={times!r} must be one row of numbers") from failure
         if given.ndim != 1 or not len(given):
             raise InvalidError(f"times must be one row of numbers, not of shape {given.shape}")
         return given
@@ -78,12 +81,13 @@ def _times(until: Optional[float], points: Optional[int], every: Optional[float]
         raise InvalidError("until or times is needed: when to end")
     if points is not None and every is not None:
         raise InvalidError("points and every exclude each other")
-    if points is not None and operator.index(points) < 1:
+    n = 101 if points is None else whole("points", points)
+    if n < 1:
         raise InvalidError(f"points={points}: at least 1 is needed")
-    if every is not None and not every > 0.0:
+    step = 0.0 if every is None else number("every", every)
+    if every is not None and not step > 0.0:
         raise InvalidError(f"every={every!r} must be above 0")
-    return make_times(float(until), 101 if points is None else operator.index(points),
-                      0.0 if every is None else float(every))
+    return make_times(number("until", until), n, step)
 
 
 def _chars(keep: list, value: Optional[str]) -> Any:
@@ -91,6 +95,22 @@ def _chars(keep: list, value: Optional[str]) -> Any:
         return ffi.NULL
     keep.append(ffi.new("char[]", value.encode()))
     return keep[-1]
+
+
+def _setting(name: str, value: Any) -> Any:
+    """An argument of a plan, of the type that the library's field has."""
+    kind = _types[SETTINGS[name]]
+    if kind == "char *":
+        return text(name, value)
+    return number(name, value) if kind == "double" else whole(name, value)
+
+
+def _range(given: Any) -> tuple[float, float]:
+    try:
+        low, high = given
+    except (TypeError, ValueError) as failure:
+        raise InvalidError(f"range={given!r} must be two numbers") from failure
+    return number("range", low), number("range", high)
 
 
 class Call:
@@ -108,20 +128,24 @@ class Call:
         for name in settings:
             if name not in SETTINGS:
                 raise near("the call", name, SETTINGS)
-        if not 0 <= operator.index(seed) < 1 << 64:
+        seed, runs, first = whole("seed", seed), whole("runs", runs), whole("first", first)
+        if not 0 <= seed < 1 << 64:
             raise InvalidError(f"seed={seed} must be from 0 to 2^64 - 1")
-        for name, n in (("runs", runs), ("first", first)):
-            if not -1 << 63 <= operator.index(n) < 1 << 63:
-                raise InvalidError(f"{name}={n} is beyond 2^63 - 1")
-        self.times, self.record, self.device, self.settings = (
-            _times(until, points, every, times), record, device, settings)
-        self.method = method
-        self.columns = species if species is None or isinstance(species, str) else ",".join(species)
+        for name, n, least in (("runs", runs, 1), ("first", first, 0)):
+            if not least <= n < 1 << 63:
+                raise InvalidError(f"{name}={n} must be from {least} to 2^63 - 1")
+        self.times, self.record, self.device = (_times(until, points, every, times), record,
+                                                text("device", device))
+        self.settings = {name: _setting(name, value) for name, value in settings.items()
+                         if value is not None}
+        self.method = None if method is None else text("method", method)
+        self.columns = None if species is None else texts("species", species)
+        self.derive = texts("derive", derive or "") or None
         self.derived = (derive.split(",") if isinstance(derive, str) else list(derive or ()))
-        self.derive = ",".join(self.derived) or None
-        self.burn_in, self.bins, self.range = burn_in, bins, range
+        self.burn_in, self.bins = number("burn_in", burn_in), whole("bins", bins)
+        self.range = None if range is None else _range(range)
         self.without_statistics = False  # of what is kept in memory
-        if frames is not None and not frames > 0.0:
+        if frames is not None and not number("frames", frames) > 0.0:
             raise InvalidError(f"frames={frames!r} must be above 0")
         self.frames = (make_times(float(self.times[-1]), 1, float(frames), "frames", MOST_FRAMES)
                        if frames else np.empty(0))
@@ -160,9 +184,11 @@ class Call:
         out.method, out.columns = _chars(self._keep, self.method), _chars(self._keep, self.columns)
         out.n_expected = self.run.n_trajectories
         for name, value in self.settings.items():
-            if isinstance(value, str):
-                value = _chars(self._keep, value)
-            setattr(out, SETTINGS[name], ffi.NULL if value is None else value)
+            field = SETTINGS[name]
+            try:
+                setattr(out, field, _chars(self._keep, value) if isinstance(value, str) else value)
+            except OverflowError as failure:
+                raise InvalidError(f"{name}={value!r} does not fit into {_types[field]}") from failure
         return out
 
     def result_options(self, out: Any) -> Any:
@@ -265,7 +291,7 @@ def path_to_write(output: Optional[Path]) -> Optional[str]:
     if output is None:
         return None
     need("h5py", "output=")  # which reads what was written: better known before
-    return os.fspath(output)
+    return result_path("output", output)
 
 
 def open_memory(plan: Plan, call: Call, n_points: int) -> Any:

@@ -27,6 +27,13 @@ def _new() -> Any:
     return ffi.gc(out[0], lib.saltus_sweep_destroy)
 
 
+def _numbers(given: Any, what: str) -> np.ndarray:
+    try:
+        return np.asarray(given, dtype=float)
+    except (TypeError, ValueError) as failure:
+        raise InvalidError(f"{what} must be numbers, not {given!r}") from failure
+
+
 def grid(vary: Mapping[str, Axis], design: Optional[str], seed: int) -> tuple[Any, list[int]]:
     """A saltus_sweep of all combinations or of a design, and the lengths of its axes."""
     if not isinstance(vary, Mapping) or not vary:
@@ -35,7 +42,7 @@ def grid(vary: Mapping[str, Axis], design: Optional[str], seed: int) -> tuple[An
     sweep, err = _new(), record()
     for name, axis in vary.items():
         if not isinstance(axis, str):
-            values = np.asarray(axis, dtype=float)
+            values = _numbers(axis, f"the values of '{name}'")
             if values.ndim != 1 or not len(values):
                 raise InvalidError(f"the values of '{name}' must be one row of numbers, not of "
                                    f"shape {values.shape}")
@@ -49,7 +56,7 @@ def points(theta: Any, names: Sequence[str]) -> Any:
     """A saltus_sweep whose points are the rows of theta."""
     if isinstance(names, str):
         names = [names]
-    values = np.ascontiguousarray(theta, dtype=float)
+    values = np.ascontiguousarray(_numbers(theta, "theta"))
     if values.ndim != 2 or values.shape[1] != len(names) or not values.size:
         raise InvalidError(f"theta must be of shape [N, {len(names)}], a column for each of "
                            f"{', '.join(map(repr, names))}, not {list(values.shape)}")

@@ -100,6 +100,44 @@ def test_names_that_are_not_there_get_near_ones(arrive):
     arrive.run(until=1)  # as before
 
 
+def test_arguments_of_wrong_types_are_named(arrive, tmp_path):
+    for wrong, said in (({"runs": 1.5}, "runs=1.5 must be a whole number"),
+                        ({"runs": -1}, "runs=-1 must be from 1 to"),
+                        ({"seed": None}, "seed=None must be a whole number"),
+                        ({"points": "5"}, "points='5' must be a whole number"),
+                        ({"every": "often"}, "every='often' must be a number"),
+                        ({"frames": "all"}, "frames='all' must be a number"),
+                        ({"device": 0}, "device=0 must be a text"),
+                        ({"method": 3}, "method=3 must be a text"),
+                        ({"species": 5}, "species=5 must be a text or a row of texts"),
+                        ({"derive": [5]}, r"derive=\[5\] must be a text or a row of texts"),
+                        ({"burn_in": "x"}, "burn_in='x' must be a number"),
+                        ({"bins": "x"}, "bins='x' must be a whole number"),
+                        ({"range": 5}, "range=5 must be two numbers"),
+                        ({"threads": "all"}, "threads='all' must be a whole number"),
+                        ({"threads": 1 << 40}, "threads=1099511627776 does not fit into int"),
+                        ({"rtol": "x"}, "rtol='x' must be a number"),
+                        ({"stiff": True}, "stiff=True must be a text"),
+                        ({"output": 5}, "output=5 must be a path"),
+                        ({"output": tmp_path / "x.csv"}, "x.csv': results are written as HDF5")):
+        with pytest.raises(saltus.InvalidError, match=said):
+            arrive.run(until=1, **wrong)
+    for wrong, said in (({"until": "soon"}, "until='soon' must be a number"),
+                        ({"times": ["a"]}, r"times=\['a'\] must be one row of numbers")):
+        with pytest.raises(saltus.InvalidError, match=said):
+            arrive.run(**wrong)
+    with pytest.raises(saltus.InvalidError, match="the values of 'k' must be numbers"):
+        arrive.sweep({"k": ["a"]}, until=1)
+    with pytest.raises(saltus.InvalidError, match="theta must be numbers"):
+        arrive.batch([["a"]], "k", until=1)
+    assert not any(tmp_path.iterdir())
+    r = arrive.run(until=1, runs=1e2, points=3.0, threads=None, layout=None)
+    assert r.counts.shape == (100, 3, 1)
+    with pytest.raises(saltus.InvalidError, match="x.txt': results are written as HDF5"):
+        r.save(tmp_path / "x.txt")
+    r.save(tmp_path / "k=0.5")
+
+
 def test_times_that_cannot_be_are_named(arrive):
     for wrong, said in (({"until": -1}, "until=-1.0 must be a time above 0"),
                         ({"until": float("inf")}, "until=inf must be a time above 0"),
@@ -156,6 +194,29 @@ def test_all_sections_are_built():
                       "events: {e: {at: 5, set: {A: 7}}}"])
     np.testing.assert_array_equal(m.run(until=9, runs=5)["A"],
                                   saltus.read(text).run(until=9, runs=5)["A"])
+
+
+def test_numbers_of_numpy_and_any_text_are_built():
+    m = saltus.build("modèle 😀", species={"X": {"initial": np.int64(5), "label": "α\x7f😀"}},
+                     parameters={"k": np.float32(0.5), "most": np.inf, "least": float("-inf")},
+                     reactions={"out": {"equation": "X -> 0", "rate": "piecewise(k, X < most, 0)"}},
+                     events={"e": {"at": np.int64(3), "set": {"X": np.float64(2.0)}}})
+    assert m.name == "modèle 😀" and "α" in m.to_yaml() and m.species == {"X": 5}
+    assert m.parameters == {"k": 0.5, "most": np.inf, "least": -np.inf}
+    walk = saltus.build(species={"A": None}, lattice={
+        "size": np.array([2, 3, 4]), "spacing": "10 nm", "step": 1e-6, "diffusion": {"A": 1e-12},
+        "place": {"A": {"sites": np.array([[0, 0, 0, 9]])}}})
+    assert walk.lattice == (2, 3, 4) and walk.species == {"A": 9} and not walk.reactions
+    with pytest.raises(saltus.InvalidError, match="species: X: <object .* is no number, text"):
+        saltus.build(species={"X": object()})
+    grow = saltus.build(parameters={"y": 1}, rate_rules={"y": "y"})
+    assert abs(grow.run(until=1)["y"][0, -1] / np.e - 1.0) < 1e-5
+
+
+def test_species_that_are_no_counts_are_real():
+    m = saltus.build(species={"X": 3, "H": {"initial": 0.5, "boundary": True}},
+                     reactions={"r": "0 -> X @ 2*H"})
+    assert m.species == {"X": 3, "H": 0.5} and isinstance(m.species["X"], int)
 
 
 def test_hints_name_the_arguments_of_read():

@@ -342,6 +342,8 @@ def test_what_is_no_result_is_refused(arrive, tmp_path):
         saltus.report({}, tmp_path / "page.html")
     with pytest.raises(saltus.InvalidError, match="no sweep"):
         saltus.report(arrive.run(until=1, runs=3).to_xarray(), tmp_path / "page.html")
+    with pytest.raises(saltus.InvalidError, match="page.pdf: a page is .html or .htm"):
+        arrive.run(until=1, runs=3).report(tmp_path / "page.pdf")
 
 
 def test_little_is_no_failure(arrive, tmp_path):
