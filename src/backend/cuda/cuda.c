@@ -411,7 +411,8 @@ static saltus_status compile_mixed(const saltus_gpus *gpus, const saltus_setup *
     *out = (saltus_kernel_report){image.usage.registers, image.usage.spill_bytes,
                                   image.usage.shared_bytes + (int)layout.shared_bytes,
                                   image.seconds, image.is_cached};
-    SALTUS_TRY(saltus_reducer_compile(limits, &reducer, err)); /* a run may want it too */
+    /* a run may want it too */
+    SALTUS_TRY(saltus_reducer_compile(limits, setup->columns->n_observables > 0, &reducer, err));
 done:
     saltus_layout_free(&layout);
     saltus_free(image.image);

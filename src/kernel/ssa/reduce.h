@@ -9,6 +9,11 @@
 #include "kernel/base/sums.h"
 #include "kernel/ssa/state.h"
 
+/* 0: without the kernels of observables. */
+#ifndef SALTUS_REDUCES_REALS
+#define SALTUS_REDUCES_REALS 1
+#endif
+
 /** How jobs are divided; addresses are the device's. They stand in segments, each of which has
  * results of its own. A thread takes one number q of every job of a strip of a segment, jobs strip,
  * strip + n_strips …, so that neighbouring threads read neighbouring numbers. */
@@ -131,6 +136,7 @@ SALTUS_KERNEL(saltus_reduce_bins, saltus_reduce_launch, a)
     }
 }
 
+#if SALTUS_REDUCES_REALS
 /* Of observables the same as saltus_reduce_jobs; SALTUS_THREAD is (strip, segment, q). */
 SALTUS_KERNEL(saltus_reduce_reals, saltus_reals_launch, a)
 {
@@ -202,6 +208,7 @@ SALTUS_KERNEL(saltus_store_reals, saltus_reals_launch, a)
         high = a.carries[word * all + SALTUS_THREAD] + (uint64_t)(to[word] < high);
     }
 }
+#endif
 
 #endif
 

@@ -33,7 +33,8 @@ static saltus_status load_kernel(saltus_gpu_worker *c, saltus_gpus *gpus, const 
     status = saltus_layout_compile(&c->layout, c->task->tables, c->task->columns, &gpu->limits,
                                    &image, &entry, err);
     if (status == SALTUS_OK && (c->task->reduction || c->task->derivation)) {
-        status = saltus_reducer_load(c->cu, &gpu->limits, &c->reducer, err);
+        status = saltus_reducer_load(c->cu, &gpu->limits, c->task->columns->n_observables > 0,
+                                     &c->reducer, err);
     }
     (void)pthread_mutex_unlock(&gpus->compiling);
     SALTUS_TRY(status);

@@ -12,28 +12,34 @@ enum {
 
 #define CU(call, what) SALTUS_TRY(saltus_cuda_check(cu, cu->call, what, err))
 
-saltus_status saltus_reducer_compile(const saltus_limits *limits, saltus_image *out,
+saltus_status saltus_reducer_compile(const saltus_limits *limits, bool has_reals, saltus_image *out,
                                      saltus_error *err)
 {
     return saltus_kernel_compile(
-        "#include \"kernel/ssa/reduce.h\"\n#include \"kernel/base/derive.h\"\n", limits->major,
-        limits->minor, out, err);
+        has_reals ? "#include \"kernel/ssa/reduce.h\"\n#include \"kernel/base/derive.h\"\n"
+                  : "#define SALTUS_REDUCES_REALS 0\n"
+                    "#include \"kernel/ssa/reduce.h\"\n#include \"kernel/base/derive.h\"\n",
+        limits->major, limits->minor, out, err);
 }
 
+#define LOAD(member, name) CU(module_function(&out->member, out->module, name), "loading a kernel")
+
 saltus_status saltus_reducer_load(const saltus_driver *cu, const saltus_limits *limits,
-                                  saltus_reducer *out, saltus_error *err)
+                                  bool has_reals, saltus_reducer *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_image image = {0};
-    SALTUS_TRY(saltus_reducer_compile(limits, &image, err));
+    SALTUS_TRY(saltus_reducer_compile(limits, has_reals, &image, err));
     CU(module_load(&out->module, image.image), "loading a kernel");
-    CU(module_function(&out->jobs, out->module, "saltus_reduce_jobs"), "loading a kernel");
-    CU(module_function(&out->strips, out->module, "saltus_reduce_strips"), "loading a kernel");
-    CU(module_function(&out->bins, out->module, "saltus_reduce_bins"), "loading a kernel");
-    CU(module_function(&out->reduce_reals, out->module, "saltus_reduce_reals"), "loading a kernel");
-    CU(module_function(&out->fold_reals, out->module, "saltus_fold_reals"), "loading a kernel");
-    CU(module_function(&out->store_reals, out->module, "saltus_store_reals"), "loading a kernel");
-    CU(module_function(&out->derive, out->module, "saltus_derive_jobs"), "loading a kernel");
+    LOAD(jobs, "saltus_reduce_jobs");
+    LOAD(strips, "saltus_reduce_strips");
+    LOAD(bins, "saltus_reduce_bins");
+    LOAD(derive, "saltus_derive_jobs");
+    if (has_reals) {
+        LOAD(reduce_reals, "saltus_reduce_reals");
+        LOAD(fold_reals, "saltus_fold_reals");
+        LOAD(store_reals, "saltus_store_reals");
+    }
 done:
     saltus_free(image.image);
     return status;

@@ -20,12 +20,13 @@ typedef struct saltus_reducer {
 } saltus_reducer;
 
 /** Compile the kernels, or fetch them from the cache, as saltus_kernel_compile does and with its
- * errors. They are the same for every model. */
-SALTUS_MUST_CHECK saltus_status saltus_reducer_compile(const saltus_limits *limits,
+ * errors. They are the same for every model, but for whether it has observables (reals), without
+ * which they are loaded sooner. */
+SALTUS_MUST_CHECK saltus_status saltus_reducer_compile(const saltus_limits *limits, bool has_reals,
                                                        saltus_image *out, saltus_error *err);
 /** The same, and load them into the present context. */
 SALTUS_MUST_CHECK saltus_status saltus_reducer_load(const saltus_driver *cu,
-                                                    const saltus_limits *limits,
+                                                    const saltus_limits *limits, bool has_reals,
                                                     saltus_reducer *out, saltus_error *err);
 void saltus_reducer_unload(const saltus_driver *cu, saltus_reducer *reducer);
 
