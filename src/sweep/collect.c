@@ -2,7 +2,6 @@
 
 #include "core/memory.h"
 #include "core/tally.h"
-#include "ensemble/reduction.h"
 
 #include <string.h>
 
@@ -35,18 +34,27 @@ static void derive_all(saltus_collector *c, const saltus_block *b)
     }
 }
 
+saltus_status saltus_collector_add_reduced(saltus_collector *c, const saltus_reduced *from,
+                                           saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    SALTUS_TRY(saltus_statistics_check(&c->statistics, &from->statistics, err));
+    SALTUS_TRY(saltus_real_statistics_merge(&c->reals, &from->reals, err));
+    saltus_statistics_merge(&c->statistics, &from->statistics);
+    if (c->histogram.n_bins > 0) {
+        saltus_histogram_merge(&c->histogram, &from->histogram);
+    }
+done:
+    return status;
+}
+
 static saltus_status add(void *user, const saltus_block *b, void *prepared, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_collector *c = user;
     (void)prepared;
     if (b->reduced) {
-        SALTUS_TRY(saltus_statistics_check(&c->statistics, &b->reduced->statistics, err));
-        saltus_statistics_merge(&c->statistics, &b->reduced->statistics);
-        if (c->histogram.n_bins > 0) {
-            saltus_histogram_merge(&c->histogram, &b->reduced->histogram);
-        }
-        SALTUS_TRY(saltus_real_statistics_merge(&c->reals, &b->reduced->reals, err));
+        SALTUS_TRY(saltus_collector_add_reduced(c, b->reduced, err));
     } else {
         SALTUS_TRY(saltus_statistics_add(&c->statistics, b->counts, b->n_trajectories, err));
         if (c->histogram.n_bins > 0) {

@@ -3,8 +3,7 @@
 #define SALTUS_SWEEP_COLLECT_H
 
 #include "ensemble/derive.h"
-#include "ensemble/histogram.h"
-#include "ensemble/statistics.h"
+#include "ensemble/reduction.h"
 
 /** What to keep beside statistics; the same for all points. */
 typedef struct saltus_collection {
@@ -37,6 +36,12 @@ SALTUS_MUST_CHECK saltus_status saltus_collector_create(const saltus_collection 
 /** The collector whose sink it is; NULL: it is another one. */
 saltus_collector *saltus_collector_of(const saltus_sink *sink);
 void saltus_collector_destroy(saltus_collector *collector);
+/** Add the statistics and histograms of trajectories that a device has reduced, but not their
+ * number. SALTUS_E_NUMERIC: a sum of squares would pass 128 bits; SALTUS_E_NO_MEMORY. The collector
+ * is then as it was. */
+SALTUS_MUST_CHECK saltus_status saltus_collector_add_reduced(saltus_collector *collector,
+                                                             const saltus_reduced *from,
+                                                             saltus_error *err);
 
 /* ---- collect_store.c ---- */
 

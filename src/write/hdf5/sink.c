@@ -330,15 +330,15 @@ static saltus_status add_statistics(saltus_collector *e, const saltus_block *b,
     saltus_status status = SALTUS_OK;
     e->n += n;
     e->events = saltus_count_sum(e->events, b->events);
-    if (b->reduced) {
-        SALTUS_TRY(saltus_real_statistics_merge(&e->reals, &b->reduced->reals, err));
-        saltus_statistics_merge(&e->statistics, &b->reduced->statistics);
-    } else if (p->statistics.sum) {
+    if (b->reduced) { /* of a well-mixed model: it has no parts */
+        return saltus_collector_add_reduced(e, b->reduced, err);
+    }
+    if (p->statistics.sum) {
         saltus_statistics_merge(&e->statistics, &p->statistics);
     } else {
         SALTUS_TRY(saltus_statistics_add(&e->statistics, b->counts, n, err));
     }
-    if (b->n_observables > 0 && !b->reduced) {
+    if (b->n_observables > 0) {
         saltus_real_statistics_add(&e->reals, b->observables, n);
     }
     for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
@@ -349,9 +349,7 @@ static saltus_status add_statistics(saltus_collector *e, const saltus_block *b,
     if (e->histogram.n_bins == 0) {
         goto done;
     }
-    if (b->reduced) {
-        saltus_histogram_merge(&e->histogram, &b->reduced->histogram);
-    } else if (p->histogram.n_bins > 0) {
+    if (p->histogram.n_bins > 0) {
         saltus_histogram_merge(&e->histogram, &p->histogram);
     } else {
         saltus_histogram_add(&e->histogram, b->counts, n);

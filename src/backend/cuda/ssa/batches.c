@@ -345,14 +345,12 @@ static void copy_results(const saltus_gpu_worker *c, int64_t j, saltus_job *job)
         const double *derived = on_host(c, c->reducer.derivation.derived);
         memcpy(job->derived, derived + (size_t)j * n_derived, n_derived * sizeof *derived);
     }
-    if (is_kept && n > 0) {
+    if (is_kept) {
         const int64_t *counts =
             on_host(c, is_reduced ? c->reducer.counts.finals : c->launch.counts);
-        memcpy(job->counts, counts + j * n, (size_t)n * sizeof *counts);
-    }
-    if (is_kept && m > 0) {
         const double *observables =
             on_host(c, is_reduced ? c->reducer.reals.finals : c->launch.observables);
+        memcpy(job->counts, counts + j * n, (size_t)n * sizeof *counts);
         memcpy(job->observables, observables + j * m, (size_t)m * sizeof *observables);
     }
 }
@@ -363,12 +361,10 @@ static saltus_partial partial_of(const saltus_gpu_worker *c, int64_t segment)
     const saltus_reduce_launch *r = &c->reducer.counts;
     const saltus_reals_launch *reals = &c->reducer.reals;
     const int64_t q = segment * r->of.width, at = segment * reals->of.width;
-    saltus_partial p = {.sums = (saltus_sum *)on_host(c, r->sums) + q};
-    if (reals->of.width > 0) {
-        p.real_sums = (uint64_t *)on_host(c, reals->sums) + at * SALTUS_EXACT_WORDS;
-        p.least = (double *)on_host(c, reals->least) + at;
-        p.most = (double *)on_host(c, reals->most) + at;
-    }
+    saltus_partial p = {.sums = (saltus_sum *)on_host(c, r->sums) + q,
+                        .real_sums = (uint64_t *)on_host(c, reals->sums) + at * SALTUS_EXACT_WORDS,
+                        .least = (double *)on_host(c, reals->least) + at,
+                        .most = (double *)on_host(c, reals->most) + at};
     if (r->n_bins > 0) {
         p.shifts = (uint8_t *)on_host(c, r->shifts) + q;
         p.bins = (uint64_t *)on_host(c, r->bins) + q * r->n_bins;

@@ -12,14 +12,13 @@ enum {
 
 #define CU(call, what) SALTUS_TRY(saltus_cuda_check(cu, cu->call, what, err))
 
+#define KERNELS "#include \"kernel/ssa/reduce.h\"\n#include \"kernel/base/derive.h\"\n"
+
 saltus_status saltus_reducer_compile(const saltus_limits *limits, bool has_reals, saltus_image *out,
                                      saltus_error *err)
 {
-    return saltus_kernel_compile(
-        has_reals ? "#include \"kernel/ssa/reduce.h\"\n#include \"kernel/base/derive.h\"\n"
-                  : "#define SALTUS_REDUCES_REALS 0\n"
-                    "#include \"kernel/ssa/reduce.h\"\n#include \"kernel/base/derive.h\"\n",
-        limits->major, limits->minor, out, err);
+    return saltus_kernel_compile(has_reals ? KERNELS : "#define SALTUS_REDUCES_REALS 0\n" KERNELS,
+                                 limits->major, limits->minor, out, err);
 }
 
 #define LOAD(member, name) CU(module_function(&out->member, out->module, name), "loading a kernel")
@@ -140,15 +139,11 @@ void saltus_reducer_place(saltus_reducer *reducer, const saltus_task *task,
         .of = strips_of(task, task->columns->n_counts, n, n_segments, THREADS)};
     *reals = (saltus_reals_launch){
         .of = strips_of(task, task->columns->n_observables, n, n_segments, REAL_THREADS)};
-    if (reals->of.width > 0) {
-        place_reals(reals, task->reduction, n, base, at);
-    }
+    place_reals(reals, task->reduction, n, base, at);
     place_counts(counts, task->reduction, model, n, base, at);
     *results = *at;
     *at += (size_t)((counts->of.n - 1) * n_sums(&counts->of)) * sizeof *counts->sums;
-    if (reals->of.width > 0) {
-        place_real_strips(reals, base, at);
-    }
+    place_real_strips(reals, base, at);
     counts->of.first = reals->of.first =
         (void *)(uintptr_t)saltus_cut(base, at, (size_t)n_segments + 1, sizeof *counts->of.first);
 }
