@@ -118,7 +118,7 @@ static void laws_that_are_alike_are_found(void **state)
                        cases[i].laws[0], cases[i].laws[1], cases[i].laws[2]);
         saltus_model *m = bits_parse(text);
         assert_int_equal(
-            saltus_registers_text(&m->network->tables, &columns, NULL, 256, &kernel, &err),
+            saltus_registers_text(&m->network->tables, &columns, NULL, 256, false, &kernel, &err),
             SALTUS_OK);
         if ((strstr(kernel, "saltus_shape0") != NULL) != cases[i].found) {
             fail_msg("laws %d, %s:\n%s", (int)i, cases[i].laws[0], kernel);

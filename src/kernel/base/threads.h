@@ -272,6 +272,11 @@ SALTUS_FN int saltus_warp_size(uint32_t here)
 {
     return SALTUS_POPCOUNT(here);
 }
+/* Whether x holds for half of these threads, or more. */
+SALTUS_FN int saltus_warp_mostly(uint32_t here, int x)
+{
+    return 2 * SALTUS_POPCOUNT(SALTUS_BALLOT(here, x)) >= SALTUS_POPCOUNT(here);
+}
 SALTUS_FN int saltus_warp_lowest(uint32_t threads)
 {
     return SALTUS_LOWEST(threads);
@@ -370,6 +375,11 @@ SALTUS_FN int saltus_warp_size(uint32_t here)
 {
     (void)here;
     return 1;
+}
+SALTUS_FN int saltus_warp_mostly(uint32_t here, int x)
+{
+    (void)here;
+    return x;
 }
 SALTUS_FN int saltus_warp_lowest(uint32_t threads)
 {

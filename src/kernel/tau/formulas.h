@@ -24,18 +24,17 @@ SALTUS_FN saltus_f64 saltus_tau_larger(saltus_f64 a, saltus_f64 b)
 }
 
 /** The function g of a species: how many times faster than its count a propensity may change. With
- * order n and k of its own molecules among the reactants: n / k sum of x / (x - m), m < k. */
-SALTUS_FN saltus_f64 saltus_tau_order(const saltus_tables *n, int s, saltus_f64 x)
+ * `own` of its molecules among the reactants: order / own sum of x / (x - m), m < own. */
+SALTUS_FN saltus_f64 saltus_tau_order(double order, int own, saltus_f64 x)
 {
-    const int own = n->order_own[s];
     if (own <= 1) {
-        return saltus_splat(n->order[s]);
+        return saltus_splat(order);
     }
     saltus_f64 sum = saltus_splat(own);
     for (int m = 1; m < own; ++m) {
         sum = sum + (double)m / saltus_tau_larger(x - (double)m, saltus_splat(1.0));
     }
-    return n->order[s] / own * sum;
+    return order / own * sum;
 }
 
 /** Where reaction r is critical among the lanes `fires`: n_critical firings may exhaust a reactant,
@@ -68,14 +67,13 @@ SALTUS_FN void saltus_tau_add(const saltus_tables *n, int r, saltus_f64 a, saltu
     }
 }
 
-/** The larger of `fastest` and the rate that species s, of x molecules, asks for. *drift becomes
- * its loss over its bound, per time: exact for single molecules, else more. */
-SALTUS_FN saltus_f64 saltus_tau_bound(const saltus_tables *n, const saltus_tau *tau, int s,
-                                      saltus_f64 x, saltus_f64 spread, saltus_f64 *drift,
-                                      saltus_f64 fastest)
+/** The larger of `fastest` and the rate that a species of x molecules asks for, of saltus_tau_order
+ * g. *drift becomes its loss over its bound, per time: exact for single molecules, else more. */
+SALTUS_FN saltus_f64 saltus_tau_bound(const saltus_tau *tau, saltus_f64 g, saltus_f64 x,
+                                      saltus_f64 spread, saltus_f64 *drift, saltus_f64 fastest)
 {
     const saltus_f64 one = saltus_splat(1.0), none = saltus_splat(0.0);
-    const saltus_f64 share = saltus_tau_order(n, s, x) / (tau->epsilon * x);
+    const saltus_f64 share = g / (tau->epsilon * x);
     const saltus_f64 per_bound = saltus_select(SALTUS_LT(share, one), share, one);
     const saltus_f64 by_drift = saltus_abs(*drift) * per_bound;
     const saltus_f64 by_spread = spread * per_bound * per_bound;

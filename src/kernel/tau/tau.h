@@ -234,7 +234,9 @@ SALTUS_FN double saltus_leap_bound(const saltus_trajectory *p, const saltus_dire
         double drift = l->drift[SALTUS_AT(s)];
         l->drift[SALTUS_AT(s)] = 0.0;
         if (spread > 0.0 && n->order[s] > 0.0) {
-            fastest = saltus_tau_bound(n, &l->tau, s, p->v[SALTUS_AT(s)], spread, &drift, fastest);
+            const double x = p->v[SALTUS_AT(s)];
+            fastest = saltus_tau_bound(&l->tau, saltus_tau_order(n->order[s], n->order_own[s], x),
+                                       x, spread, &drift, fastest);
             l->drift[SALTUS_AT(s)] = drift;
         }
     }

@@ -74,7 +74,8 @@ SALTUS_FN saltus_f64 saltus_leaps_step(const saltus_tables *n, const saltus_tau 
     saltus_f64 fastest = saltus_splat(0.0), relaxation = fastest;
     for (int s = 0; s < n->n_species; ++s) {
         if (n->order[s] > 0.0) {
-            fastest = saltus_tau_bound(n, tau, s, v[s], b->spread[s], &b->drift[s], fastest);
+            const saltus_f64 g = saltus_tau_order(n->order[s], n->order_own[s], v[s]);
+            fastest = saltus_tau_bound(tau, g, v[s], b->spread[s], &b->drift[s], fastest);
         } else {
             b->drift[s] = saltus_splat(0.0);
         }

@@ -462,7 +462,7 @@ void saltus_put_reactions(const saltus_writer *w)
 }
 
 saltus_status saltus_registers_text(const saltus_tables *tables, const saltus_columns *columns,
-                                    const uint8_t *varies, int block, char **text,
+                                    const uint8_t *varies, int block, bool leaps, char **text,
                                     saltus_error *err)
 {
     static void (*const put_state[])(const saltus_writer *) = {
@@ -484,9 +484,9 @@ saltus_status saltus_registers_text(const saltus_tables *tables, const saltus_co
         saltus_put_event_head(&w);
     }
     fprintf(w.out,
-            "#include \"kernel/ssa/direct_tree.h\"\n#include \"kernel/ssa/launch.h\"\n"
+            "#include \"kernel/%s.h\"\n#include \"kernel/ssa/launch.h\"\n"
             "#define SALTUS_BLOCK %d\n#define SALTUS_EACH_EVENT %s\n",
-            block,
+            leaps ? "tau/tau" : "ssa/direct_tree", block,
             tables->n_thinned > 0 || has_events || form == SALTUS_UNIFORM ? "SALTUS_ONE_BY_ONE"
                                                                           : "SALTUS_UNROLL");
     put_rates(&w);
@@ -502,7 +502,10 @@ saltus_status saltus_registers_text(const saltus_tables *tables, const saltus_co
         put_columns(&w);
     }
     put_record(&w);
-    fprintf(w.out, "#include \"kernel/ssa/direct_thread.h\"\n");
+    if (leaps) {
+        saltus_put_leaps(&w);
+    }
+    fprintf(w.out, "#include \"kernel/%s.h\"\n", leaps ? "tau/tau_thread" : "ssa/direct_thread");
     if (fclose(w.out) != 0) {
         free(*text);
         *text = NULL;

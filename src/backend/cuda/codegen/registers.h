@@ -17,12 +17,12 @@ int saltus_registers_thread_bytes(const saltus_tables *tables, const uint8_t *va
 int saltus_registers_table_bytes(const saltus_tables *tables);
 
 /** The text of kernel `saltus_by_worker` for a model and what is recorded of it, in blocks of
- * `block` threads; the caller frees it with free(). Numbers that vary are read when a trajectory
- * begins, the others stand in the text. */
+ * `block` threads, by the direct method or, if it `leaps`, by tau-leaping; the caller frees it with
+ * free(). Numbers that vary are read when a trajectory begins, the others stand in the text. */
 SALTUS_MUST_CHECK saltus_status saltus_registers_text(const saltus_tables *tables,
                                                       const saltus_columns *columns,
-                                                      const uint8_t *varies, int block, char **text,
-                                                      saltus_error *err);
+                                                      const uint8_t *varies, int block, bool leaps,
+                                                      char **text, saltus_error *err);
 
 /** Why the kernels of a layout that is not `global` cannot have a model's events, clocks and values
  * that are drawn (kernel/ssa/event_driver.h), or NULL. */

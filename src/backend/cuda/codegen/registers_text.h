@@ -125,6 +125,8 @@ void saltus_put_event_head(const saltus_writer *w);
 void saltus_put_event_state(const saltus_writer *w);
 void saltus_put_event_load(const saltus_writer *w);
 void saltus_put_turns(const saltus_writer *w);
+/** What kernel/tau/tau_thread.h needs, behind all that the direct method does. */
+void saltus_put_leaps(const saltus_writer *w);
 void saltus_put_grouped_state(const saltus_writer *w);
 void saltus_put_grouped(const saltus_writer *w);
 void saltus_put_uniform_state(const saltus_writer *w);

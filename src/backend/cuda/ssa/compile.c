@@ -155,7 +155,8 @@ saltus_status saltus_layout_compile(const saltus_ssa_layout *layout, const saltu
     case SALTUS_STATE_REGISTERS:
         *entry = "saltus_by_worker";
         SALTUS_TRY(saltus_registers_text(tables, columns, layout->needs.varies, layout->block,
-                                         &text, err));
+                                         saltus_method_of(layout->needs.method)->leaps, &text,
+                                         err));
         break;
     case SALTUS_STATE_TABLE:
     case SALTUS_STATE_WARP:

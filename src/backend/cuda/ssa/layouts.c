@@ -295,13 +295,29 @@ static const char *warp_against(const saltus_tables *t, saltus_needs needs,
     return t->n_hubs > 0 ? saltus_hubs_against(t, false) : saltus_packing_against(t, true);
 }
 
-static const char *tree_against(const saltus_tables *t, saltus_needs needs,
-                                const saltus_limits *limits)
+/* Why layouts of tau-leaping other than `global` do not fit. */
+static const char *leaps_against(const saltus_tables *t)
 {
     return t->n_triggers > 0 || t->n_flags > 0 || t->n_variables > 0
                ? "it has events or rates that switch in time"
            : t->n_starts > 0  ? "its initial values are drawn"
            : t->n_thinned > 0 ? "it has rates that drift with time"
+                              : NULL;
+}
+
+static const char *leaper_against(const saltus_tables *t, saltus_needs needs,
+                                  const saltus_limits *limits)
+{
+    (void)needs, (void)limits;
+    const char *against = leaps_against(t);
+    return against ? against : saltus_registers_against(t);
+}
+
+static const char *tree_against(const saltus_tables *t, saltus_needs needs,
+                                const saltus_limits *limits)
+{
+    const char *against = leaps_against(t);
+    return against ? against
            : LEAPERS * 8 * saltus_tree_workspace(t, needs.rng) > limits->block_bytes
                ? "96 threads take more shared memory than there is"
                : NULL;
@@ -330,7 +346,8 @@ static const struct {
     {SALTUS_LAYOUT_REGISTERS,
      {0.015, 300.0},
      false,
-     {[SALTUS_METHOD_DIRECT] = {registers_against, make_registers}}},
+     {[SALTUS_METHOD_DIRECT] = {registers_against, make_registers},
+      [SALTUS_METHOD_TAU] = {leaper_against, make_registers}}},
     {SALTUS_LAYOUT_SHARED,
      {0.04, 600.0},
      false,
@@ -450,7 +467,9 @@ static int least_blocks(const saltus_ssa_layout *layout, const saltus_limits *li
     const bool is_global = layout->workspace_doubles > 0 && !layout->workspace_is_shared;
     const int fit = (int)(limits->bytes / ((int64_t)layout->shared_bytes + RESERVED_BYTES)),
               full = FULL / layout->block;
-    if (layout->state == SALTUS_STATE_HUBS && layout->threads_each == 1) {
+    const bool leaps_in_registers =
+        layout->state == SALTUS_STATE_REGISTERS && saltus_method_of(layout->needs.method)->leaps;
+    if ((layout->state == SALTUS_STATE_HUBS && layout->threads_each == 1) || leaps_in_registers) {
         return 1; /* they wait for memory: few without spills are better */
     }
     if (layout->threads_each != 1 || layout->state == SALTUS_STATE_TREE || is_global) {

@@ -211,10 +211,11 @@ static void move_all(const resting *r, direction to, int64_t slot)
  * To the saver
  */
 
-/* Whether there are event numbers at which nothing fires, in layouts of models without events. */
-static bool has_voids(const saltus_tables *t)
+/* Whether event numbers are not the numbers of reactions, in layouts of models without events. */
+static bool has_voids(const saltus_gpu_worker *c)
 {
-    return t->n_thinned > 0 || t->n_hubs > 0;
+    const saltus_tables *t = c->task->tables;
+    return t->n_thinned > 0 || t->n_hubs > 0 || saltus_method_of(c->layout.needs.method)->leaps;
 }
 
 /* Let the scalar engine stand where a slot's trajectory stands. */
@@ -226,7 +227,7 @@ static bool take_slot(const resting *r, int64_t slot)
     const bool has_all = r->c->layout.state == SALTUS_STATE_TREE || r->c->layout.has_arrays;
     p->trajectory = s.trajectory;
     p->event = s.event;
-    p->fired = has_all || has_voids(n) ? s.fired : s.event;
+    p->fired = has_all || has_voids(r->c) ? s.fired : s.event;
     p->ties = s.ties;
     p->drawn = s.drawn;
     p->block = s.block;
@@ -396,8 +397,7 @@ static bool fits(const saltus_gpu_worker *c)
     }
     return do_counts && p->n_pending <= c->launch.pending_capacity &&
            (state == SALTUS_STATE_TREE ||
-            (p->event % 2 == 0 &&
-             (p->event == p->fired || has_voids(p->n) || c->layout.has_arrays)));
+            (p->event % 2 == 0 && (p->event == p->fired || has_voids(c) || c->layout.has_arrays)));
 }
 
 /* Let job j go on in slot j. Returns false for one that the layout cannot carry. */
