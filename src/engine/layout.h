@@ -30,15 +30,13 @@ enum { SALTUS_ON_CPU = 1, SALTUS_ON_GPU = 2 };
       "many trajectories at a time, in vector lanes")                                             \
     X(SCALAR, "scalar", SALTUS_ON_CPU, SALTUS_LAYOUT_MIXED | SALTUS_LAYOUT_FLOWS, NULL, true,     \
       "one trajectory at a time, or a few in turn")                                               \
-    X(REGISTERS, "registers", SALTUS_ON_GPU, SALTUS_LAYOUT_EXACT,                                 \
-      "the direct method alone has such", true, "a thread per trajectory, state in registers")    \
-    X(SHARED, "shared", SALTUS_ON_GPU, SALTUS_LAYOUT_MIXED,                                       \
+    X(REGISTERS, "registers", SALTUS_ON_GPU, SALTUS_LAYOUT_MIXED,                                 \
       "the mean field is integrated in global memory", true,                                      \
-      "a thread per trajectory, state in shared memory")                                          \
+      "a thread per trajectory, state in registers")                                              \
+    X(SHARED, "shared", SALTUS_ON_GPU, SALTUS_LAYOUT_EXACT, "the direct method alone has such",   \
+      true, "a thread per trajectory, state in shared memory")                                    \
     X(WARP, "warp", SALTUS_ON_GPU, SALTUS_LAYOUT_EXACT, "the direct method alone has such", true, \
       "a warp per trajectory")                                                                    \
-    X(PHASES, "phases", SALTUS_ON_GPU, SALTUS_LAYOUT_LEAPS, "tau-leaping alone has phases", true, \
-      "a thread per trajectory, leaps and exact steps in kernels of their own")                   \
     X(GLOBAL, "global", SALTUS_ON_GPU, SALTUS_LAYOUT_MIXED | SALTUS_LAYOUT_MEAN, NULL, true,      \
       "a thread per trajectory, state in global memory")                                          \
     X(PARTICLES, "particles", SALTUS_ON_CPU | SALTUS_ON_GPU, SALTUS_LAYOUT_STEPS, NULL, true,     \

@@ -23,8 +23,8 @@ saltus_failure SALTUS_SET_NAME(saltus_scalar_run)(saltus_scalar_engine *scalar,
                               task->n_times, stop, job->counts, job->observables);
     }
     if (task->tau) {
-        return saltus_tau_run(&scalar->trajectory, &scalar->direct, &scalar->leap, SALTUS_PHASE_ANY,
-                              task->times, task->n_times, stop, job->counts, job->observables);
+        return saltus_tau_run(&scalar->trajectory, &scalar->direct, &scalar->leap, task->times,
+                              task->n_times, stop, job->counts, job->observables);
     }
     if (task->tables->n_thinned > 0) {
         return saltus_thinned_run(&scalar->trajectory, &scalar->direct, task->times, task->n_times,

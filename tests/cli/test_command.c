@@ -145,8 +145,8 @@ static void defaults_are_as_help_tells(void **state)
 /* What a layout that there is not is told to choose from, help names, and so for methods. */
 static void help_names_all_layouts_and_methods(void **state)
 {
-    static const char *const of_run[] = {"auto", "lanes",  "scalar",    "registers", "shared",
-                                         "warp", "phases", "particles", "counts",    "global"},
+    static const char *const of_run[] = {"auto", "lanes",     "scalar", "registers", "shared",
+                                         "warp", "particles", "counts", "global"},
                              *const of_methods[] = {"direct", "tau", "auto", "mpd", "nsm"};
     (void)state;
     char *layouts = help_of("run", "layout"), *methods = help_of("run", "method"),

@@ -95,9 +95,9 @@ static void kernels_of_leaps_are_built(void **state)
     outcome o = saltus("compile decay.yaml --arch sm_90 --method tau --json");
     assert_done(&o);
     assert_is_json(o.out);
-    assert_non_null(strstr(o.out, "\"method\": \"tau\", \"layout\": \"shared\""));
-    o = saltus("compile decay.yaml --arch sm_90 --method tau --layout registers");
-    assert_refused(&o, 2, "registers");
+    assert_non_null(strstr(o.out, "\"method\": \"tau\", \"layout\": \"registers\""));
+    o = saltus("compile decay.yaml --arch sm_90 --method tau --layout shared");
+    assert_refused(&o, 2, "shared");
     o = saltus("compile decay.yaml --arch sm_90 --method auto");
     assert_refused(&o, 2, "--method 'auto': direct, tau, ode or mpd is needed");
 }

@@ -254,19 +254,19 @@ static void by_tau_leaping(void **state)
          3500,
          12,
          "--device cpu",
-         {"--device cuda --layout shared", "--device cpu", "--device cuda --layout phases",
-          "--device cuda --layout global", "--device cpu --layout scalar"}},
+         {"--device cuda --layout registers", "--device cpu", "--device cuda --layout global",
+          "--device cuda", "--device cpu --layout scalar"}},
         {"run leaps.yaml --points 7 --method tau --runs 30 --rng mrg32k3a "
          "--record histogram --bins 8",
          2000,
          14,
          "--device cpu",
-         {"--device cuda --layout shared", "--device cuda --layout global", "--device cpu"}},
+         {"--device cuda --layout registers", "--device cuda --layout global", "--device cpu"}},
         {"run drift.yaml --points 7 --method tau --runs 30",
          1800,
          12,
          "--device cpu",
-         {"--device cuda --layout phases", "--device cpu", "--device cuda"}}};
+         {"--device cuda --layout global", "--device cpu", "--device cuda"}}};
     (void)state;
     travel_all(travels, sizeof travels / sizeof *travels);
 }

@@ -323,14 +323,14 @@ static void laws_that_drift_have_the_bits_of_the_cpu(void **state)
             bits_hash_rng(m, bits_generators[g], "cpu:generic", "scalar", 1, 3, 100, grid, N_GRID);
         assert_int_equal(bits_hash_plan(m, "cuda", &plan, 3, 100, grid, N_GRID), expected);
     }
-    static const char *const leaping[] = {"auto", "global", "phases"};
+    static const char *const leaping[] = {"auto", "global"};
     saltus_plan_options plan = bits_plan("tau", "philox", "scalar", 1);
     const uint64_t leaps = bits_hash_plan(m, "cpu:generic", &plan, 3, 100, grid, N_GRID);
-    for (int l = 0; l < 3; ++l) {
+    for (int l = 0; l < 2; ++l) {
         plan = bits_plan("tau", "philox", leaping[l], 0);
         assert_int_equal(bits_hash_plan(m, "cuda", &plan, 3, 100, grid, N_GRID), leaps);
     }
-    plan = bits_plan("tau", "philox", "shared", 0);
+    plan = bits_plan("tau", "philox", "registers", 0);
     bits_refused(m, "cuda", &plan);
     saltus_model_destroy(m);
 }
@@ -500,14 +500,14 @@ static const char *const mean_fields[] = {
 
 static void check_mean_field(saltus_model *m, const char *stiff, double rtol, int64_t n)
 {
-    static const char *const others[] = {"registers", "shared", "warp", "phases"};
+    static const char *const others[] = {"registers", "shared", "warp"};
     saltus_plan_options plan = bits_plan("ode", "philox", "scalar", 1);
     plan.stiff = stiff;
     plan.rtol = rtol;
     const uint64_t expected = bits_hash_plan(m, "cpu:generic", &plan, 3, n, grid, N_GRID);
     plan.layout = "auto";
     assert_int_equal(bits_hash_plan(m, "cuda", &plan, 3, n, grid, N_GRID), expected);
-    for (int l = 0; l < 4; ++l) {
+    for (int l = 0; l < 3; ++l) {
         plan.layout = others[l];
         bits_refused(m, "cuda", &plan);
     }
@@ -559,25 +559,25 @@ static void large_mean_fields_are_the_cpus(void **state)
 
 /* ---- tau-leaping ---- */
 
-/* Where `shared` is whether the model's state fits there; registers never hold that of leaps. The
- * hash has leaps and exact steps in it, too. */
-static void check_tau_bits(saltus_model *m, const char *name, const char *rng, bool shared,
+/* `fits` is whether the model's state fits into registers. The hash has leaps and exact steps in
+ * it, too. */
+static void check_tau_bits(saltus_model *m, const char *name, const char *rng, bool fits,
                            int64_t first, int64_t n)
 {
-    static const char *const leaping[] = {"auto", "global", "phases", "shared"};
+    static const char *const leaping[] = {"auto", "global", "registers"};
     saltus_plan_options plan = bits_plan("tau", rng, "scalar", 0);
     n = is_fake() ? n / 5 + 1 : n; /* threads that are played are slow */
     const uint64_t expected = bits_hash_plan(m, "cpu:generic", &plan, first, n, grid, N_GRID);
-    for (int l = 0; l < (shared ? 4 : 3); ++l) {
+    for (int l = 0; l < (fits ? 3 : 2); ++l) {
         plan.layout = leaping[l];
         if (bits_hash_plan(m, "cuda", &plan, first, n, grid, N_GRID) != expected) {
             fail_msg("tau, %s, %s: other bits with layout %s", name, rng, leaping[l]);
         }
     }
-    plan.layout = "registers";
-    bits_refused(m, "cuda", &plan);
     plan.layout = "shared";
-    if (!shared) {
+    bits_refused(m, "cuda", &plan);
+    plan.layout = "registers";
+    if (!fits) {
         bits_refused(m, "cuda", &plan);
     }
 }
@@ -591,16 +591,16 @@ static void leaps_have_the_bits_of_the_cpu(void **state)
     for (int i = 0; i < N_BITS_MODELS; i += (int)stride_of_cases()) {
         saltus_model *m = bits_model(i);
         (void)snprintf(name, sizeof name, "model %d", i);
-        check_tau_bits(m, name, "philox", i < 2, 3, 500);
+        check_tau_bits(m, name, "philox", i < 3, 3, 500);
         saltus_model_destroy(m);
     }
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i += stride_of_cases()) {
         saltus_model *m = bits_random(abs(sizes[i]), sizes[i] > 0, 5 + i);
         (void)snprintf(name, sizeof name, "%d random reactions", abs(sizes[i]));
-        check_tau_bits(m, name, "philox", sizes[i] == -9, 0, 60);
-        if (sizes[i] == -9) { /* with a tree that is padded */
-            check_that_none_runs_again(m, name, "tau", "shared", 60);
-            check_that_none_runs_again(m, name, "tau", "phases", 60);
+        check_tau_bits(m, name, "philox", sizes[i] < 0, 0, 60);
+        if (sizes[i] < 0) { /* with a tree that is padded */
+            check_that_none_runs_again(m, name, "tau", "registers", 60);
+            check_that_none_runs_again(m, name, "tau", "global", 60);
         }
         saltus_model_destroy(m);
     }

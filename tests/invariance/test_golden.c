@@ -66,8 +66,8 @@ enum { N_EXAMPLES = sizeof examples / sizeof *examples, FIRST = 3, N_TIMES = 5 }
 static const char *const methods[] = {"direct", "tau", "ode", "hybrid", "mpd", "nsm"};
 enum { N_METHODS = 6, N_MIXED = 4 };
 /* First those of a CPU, from the third on those of a GPU; nsm has "auto" alone. */
-static const char *const layouts[] = {"lanes", "scalar", "particles", "registers", "shared",
-                                      "warp",  "global", "phases",    "counts"};
+static const char *const layouts[] = {"lanes",  "scalar", "particles", "registers",
+                                      "shared", "warp",   "global",    "counts"};
 enum { N_LAYOUTS = sizeof layouts / sizeof *layouts, N_OF_CPU = 3, FIRST_OF_GPU = 2 };
 enum { LINE_SIZE = 300, MOST_LINES = 1000 };
 /* Which layouts fit is said of this GPU, which need not be here. */

@@ -81,9 +81,9 @@ static void layouts_serve_methods(void **state)
             }
         }
     }
-    /* lanes and scalar of two methods, scalar of two, five of a GPU of three, particles twice,
+    /* lanes and scalar of two methods, scalar of two, four of a GPU of three, particles twice,
      * counts once */
-    assert_int_equal(n_found, 2 * 2 + 2 + 5 * 3 + 2 + 1);
+    assert_int_equal(n_found, 2 * 2 + 2 + 4 * 3 + 2 + 1);
 }
 
 static void layouts_are_refused_with_a_list(void **state)
@@ -96,7 +96,7 @@ static void layouts_are_refused_with_a_list(void **state)
     } cases[] = {
         {"warp", SALTUS_ON_CPU, SALTUS_METHOD_TAU, "the CPU has auto, lanes and scalar"},
         {"lanes", SALTUS_ON_GPU, SALTUS_METHOD_TAU,
-         "a GPU has auto, registers, shared, warp, phases and global"},
+         "a GPU has auto, registers, shared, warp and global"},
         {"counts", SALTUS_ON_CPU, SALTUS_METHOD_MPD, "on a lattice the CPU has auto and particles"},
         {"sites", SALTUS_ON_GPU, SALTUS_METHOD_MPD,
          "on a lattice a GPU has auto, particles and counts"},

@@ -32,8 +32,8 @@ SALTUS_FN void saltus_ode_place_thread(const saltus_launch *a, int64_t slot, sal
 }
 
 /* By about `left` steps. */
-SALTUS_FN uint64_t saltus_tree_go(const saltus_launch *a, saltus_tree_thread *w, saltus_phase phase,
-                                  int64_t job, uint64_t left)
+SALTUS_FN uint64_t saltus_tree_go(const saltus_launch *a, saltus_tree_thread *w, int64_t job,
+                                  uint64_t left)
 {
     int64_t *counts = a->counts + job * a->n_times * a->columns.n_counts;
     double *observables = a->observables + job * a->n_times * a->columns.n_observables;
@@ -41,7 +41,6 @@ SALTUS_FN uint64_t saltus_tree_go(const saltus_launch *a, saltus_tree_thread *w,
     saltus_trajectory *p = &w->trajectory;
     saltus_ode o;
     const uint64_t before = p->block;
-    (void)phase;
     saltus_ode_place_thread(a, slot, &o);
     p->limit = before + left;
     (void)saltus_ode_run(p, &w->direct, &o, a->times, a->n_times, 0, counts, observables);
@@ -51,7 +50,7 @@ SALTUS_FN uint64_t saltus_tree_go(const saltus_launch *a, saltus_tree_thread *w,
 #if !SALTUS_RATE_THREADS
 SALTUS_KERNEL(saltus_global, saltus_launch, a)
 {
-    saltus_global_thread(&a, SALTUS_PHASE_ANY);
+    saltus_global_thread(&a);
 }
 #endif
 #endif

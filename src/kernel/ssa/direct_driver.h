@@ -182,9 +182,7 @@ SALTUS_FN int saltus_course_put(const saltus_course *c, saltus_worker_state *s,
         p->sample = c->sample;
         p->trajectory = c->trajectory;
         p->event = 2 * c->block;
-#if SALTUS_VOIDS
-        p->fired = p->event - c->voids;
-#endif
+        p->fired = p->event - (SALTUS_VOIDS ? c->voids : 0);
 #if SALTUS_HAPPENINGS
         p->after = p->after && p->t == c->t; /* unless a reaction has fired since */
 #endif

@@ -19,13 +19,12 @@
 #endif
 
 #if SALTUS_DEVICE
-SALTUS_FN uint64_t saltus_tree_go(const saltus_launch *a, saltus_tree_thread *w, saltus_phase phase,
-                                  int64_t job, uint64_t left)
+SALTUS_FN uint64_t saltus_tree_go(const saltus_launch *a, saltus_tree_thread *w, int64_t job,
+                                  uint64_t left)
 {
     int64_t *counts = a->counts + job * a->n_times * a->columns.n_counts;
     double *observables = a->observables + job * a->n_times * a->columns.n_observables;
     saltus_trajectory *p = &w->trajectory;
-    (void)phase;
     const uint64_t before = SALTUS_COUNTED(p);
     p->limit = before + left;
     (void)SALTUS_GO(p, &w->direct, a->times, a->n_times, 0, counts, observables);
@@ -34,7 +33,7 @@ SALTUS_FN uint64_t saltus_tree_go(const saltus_launch *a, saltus_tree_thread *w,
 
 SALTUS_KERNEL(saltus_global, saltus_launch, a)
 {
-    saltus_global_thread(&a, SALTUS_PHASE_ANY);
+    saltus_global_thread(&a);
 }
 #endif
 

@@ -46,24 +46,15 @@ typedef struct saltus_launch {
     uint64_t *events;             /**< [job] reactions that fired */
     int32_t *failures;            /**< [job] a saltus_failure */
     uint64_t *next;               /**< number of the next job to hand out */
-    /** Out: [0] jobs that have ended, [1] slots that go on, [2] slots that go on with exact steps
-     * between leaps. */
+    /** Out: [0] jobs that have ended, [1] slots that go on. */
     uint64_t *progress;
 
     /* Threads whose trajectories go on are packed anew for every launch, so that warps are full
-     * while there is work for them. With exact steps between leaps they stand behind the others,
-     * from the end of the lists backwards, so that the threads of a warp are in one phase:
-     *
-     *     slots   | first phase -->     |     free     |   <-- exact steps |
-     *             0           n_slots - 1                   n_workspace - 1
-     *
-     * Example: 5 workspaces, slots 3 and 0 go on with leaps, slot 4 with exact steps: n_slots = 2,
-     * n_exact = 1, slots = {3, 0, -, -, 4}. Thread 0 has slot 3, thread 1 slot 0, thread 2 slot 4,
-     * the others leave at once. */
-    int64_t n_slots;      /**< threads at work in the first phase */
+     * while there is work for them. Example: of 5 slots 3, 0 and 4 go on: n_slots = 3, slots = {3,
+     * 0, 4}. Thread 0 has slot 3, thread 1 slot 0, thread 2 slot 4, the others leave at once. */
+    int64_t n_slots;      /**< threads at work */
     const int32_t *slots; /**< [thread at work] the slot of its state; NULL: thread i has slot i */
-    int32_t *busy;        /**< [n_workspace] out: slots that go on */
-    int64_t n_exact, n_workspace;
+    int32_t *busy;        /**< out: slots that go on */
 
     /* Memory of the threads, interleaved: [number][slot]. */
     saltus_trajectory *states; /**< [slot] the rest of a trajectory's state, between launches */
@@ -154,11 +145,7 @@ SALTUS_FN void saltus_launch_constants(const saltus_launch *a, saltus_trajectory
 /* The slot of a thread's state, or -1 if the thread has nothing to do. */
 SALTUS_FN int64_t saltus_slot(const saltus_launch *a, int64_t thread)
 {
-    if (thread < a->n_slots) {
-        return a->slots ? a->slots[thread] : thread;
-    }
-    thread -= a->n_slots;
-    return thread < a->n_exact ? a->slots[a->n_workspace - 1 - thread] : -1;
+    return thread >= a->n_slots ? -1 : a->slots ? a->slots[thread] : thread;
 }
 
 /* A thread ends: its slot goes on if it has a job or may get one. */
@@ -167,12 +154,6 @@ SALTUS_FN void saltus_slot_leave(const saltus_launch *a, int64_t slot, int64_t j
     if (job >= 0 || *a->next < (uint64_t)a->n_jobs) {
         a->busy[SALTUS_NEXT_NUMBER(a->progress + 1)] = (int32_t)slot;
     }
-}
-
-/* A thread ends with a trajectory that is at exact steps between leaps. */
-SALTUS_FN void saltus_slot_leave_exact(const saltus_launch *a, int64_t slot)
-{
-    a->busy[a->n_workspace - 1 - (int64_t)SALTUS_NEXT_NUMBER(a->progress + 2)] = (int32_t)slot;
 }
 
 /* End a job, which has failed if `bad`. */

@@ -195,13 +195,6 @@ typedef struct saltus_words {
     uint32_t w[4][SALTUS_WORD_BLOCKS];
 } saltus_words;
 
-/** What a thread does with a trajectory until it ends. */
-typedef enum saltus_phase {
-    SALTUS_PHASE_ANY = 0, /**< everything */
-    SALTUS_PHASE_LEAPS,   /**< leaps, up to exact steps */
-    SALTUS_PHASE_EXACT,   /**< exact steps, up to a leap */
-} saltus_phase;
-
 /** What tau-leaping adds to a trajectory, beside what the direct method does. */
 typedef struct saltus_leap {
     saltus_tau tau;

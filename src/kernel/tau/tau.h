@@ -454,8 +454,8 @@ SALTUS_FN double saltus_leap_target(const saltus_trajectory *p, const double *ti
 /* Do what is due at the present time, then one leap, or one exact step. Returns -1 when the
  * trajectory has ended, has failed or stops. */
 SALTUS_FN int saltus_tau_go(saltus_trajectory *p, saltus_direct *d, saltus_leap *l,
-                            saltus_phase phase, const double *times, int64_t n_times,
-                            const int *stop, int64_t *counts, double *observables)
+                            const double *times, int64_t n_times, const int *stop, int64_t *counts,
+                            double *observables)
 {
     const saltus_tables *n = p->n;
     const double total =
@@ -480,9 +480,7 @@ SALTUS_FN int saltus_tau_go(saltus_trajectory *p, saltus_direct *d, saltus_leap 
         saltus_leap_hold(p);
         return 0;
     }
-    const int in_phase =
-        phase == SALTUS_PHASE_ANY || (p->exact > 0) == (phase == SALTUS_PHASE_EXACT);
-    if (!in_phase || p->block >= p->limit || SALTUS_FLAG(stop)) {
+    if (p->block >= p->limit || SALTUS_FLAG(stop)) {
         (void)saltus_trajectory_fail(p, SALTUS_STOPPED, 0, 0.0);
         return -1;
     }
@@ -517,26 +515,18 @@ SALTUS_FN int saltus_tau_go(saltus_trajectory *p, saltus_direct *d, saltus_leap 
     return 0;
 }
 
-/* On a device it is there once for each phase that has a kernel. */
-#if SALTUS_DEVICE
-#define SALTUS_TAU_FN SALTUS_FN
-#else
-#define SALTUS_TAU_FN SALTUS_OUTLINE
-#endif
-
-/* Exact steps that a thread takes at once while others of its warp leap: a leap takes as long as
- * dozens, but no thread leaps while others take them. */
+/* Exact steps that a thread takes before it looks at what others of its warp have before them. */
 enum { SALTUS_EXACT_STEPS = SALTUS_DEVICE ? 8 : 1 };
 
 /**
- * Take a trajectory to its end, from wherever it is, or to p->limit blocks of random words, or out
- * of a phase; see saltus_direct_run. The threads of a warp wait for each other before each leap:
- * those that record a sample would else go on alone, for ever.
+ * Take a trajectory to its end, from wherever it is, or to p->limit blocks of random words; see
+ * saltus_direct_run. The threads of a warp do what most of them have before them, one leap or some
+ * exact steps, and the others wait: a leap takes as long as dozens of steps. Without that, those
+ * that record a sample would go on alone, for ever.
  */
-SALTUS_TAU_FN saltus_failure saltus_tau_run(saltus_trajectory *p, saltus_direct *d, saltus_leap *l,
-                                            saltus_phase phase, const double *times,
-                                            int64_t n_times, const int *stop, int64_t *counts,
-                                            double *observables)
+SALTUS_LARGE_FN saltus_failure saltus_tau_run(saltus_trajectory *p, saltus_direct *d,
+                                              saltus_leap *l, const double *times, int64_t n_times,
+                                              const int *stop, int64_t *counts, double *observables)
 {
 #if !SALTUS_DEVICE
     l->words.valid = 0;
@@ -551,15 +541,22 @@ SALTUS_TAU_FN saltus_failure saltus_tau_run(saltus_trajectory *p, saltus_direct 
     uint32_t here = saltus_warp_here();
 #endif
     for (;;) {
+        int leap = p->exact <= 0;
 #if SALTUS_DEVICE
         here = saltus_warp_ballot(here, goes);
 #endif
         if (!goes) {
             return p->failure;
         }
-        int n_steps = p->exact > 0 ? SALTUS_EXACT_STEPS : 1;
+#if SALTUS_DEVICE
+        leap = saltus_warp_mostly(here, leap);
+#endif
+        if (leap == (p->exact > 0)) {
+            continue;
+        }
+        int n_steps = leap ? 1 : SALTUS_EXACT_STEPS;
         do {
-            goes = saltus_tau_go(p, d, l, phase, times, n_times, stop, counts, observables) == 0;
+            goes = saltus_tau_go(p, d, l, times, n_times, stop, counts, observables) == 0;
         } while (goes && p->exact > 0 && --n_steps > 0);
     }
 }

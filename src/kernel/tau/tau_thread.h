@@ -371,11 +371,7 @@ SALTUS_FN void saltus_leaper_save(saltus_leaper *w, saltus_worker_state *s, cons
     to->leaps = p->leaps;
     to->exact_steps = p->exact_steps;
     a->jobs[slot] = w->job;
-    if (w->job >= 0 && p->exact > 0) {
-        saltus_slot_leave_exact(a, slot);
-    } else {
-        saltus_slot_leave(a, slot, w->job);
-    }
+    saltus_slot_leave(a, slot, w->job);
 }
 
 SALTUS_KERNEL(saltus_by_worker, saltus_launch, a)

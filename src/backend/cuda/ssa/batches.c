@@ -40,9 +40,6 @@ static saltus_status load_kernel(saltus_gpu_worker *c, saltus_gpus *gpus, const 
     SALTUS_TRY(status);
     CU(module_load(&c->module, image.image), "loading a kernel");
     CU(module_function(&c->kernel, c->module, entry), "loading a kernel");
-    if (c->layout.has_phases) {
-        CU(module_function(&c->exact, c->module, SALTUS_EXACT_ENTRY), "loading a kernel");
-    }
     if (c->layout.shared_bytes > 0) {
         CU(function_set(c->kernel, CU_FUNCTION_MAX_DYNAMIC_SHARED_BYTES,
                         (int)c->layout.shared_bytes),
@@ -215,10 +212,9 @@ static saltus_status start_batch(saltus_gpu_worker *c, int64_t n, int64_t n_kept
        "clearing GPU memory");
     CU(fill((uintptr_t)a->failures, 0xff, (size_t)n * sizeof *a->failures, c->stream),
        "clearing GPU memory");
-    CU(fill((uintptr_t)a->progress, 0, 24, c->stream), "clearing GPU memory");
+    CU(fill((uintptr_t)a->progress, 0, 16, c->stream), "clearing GPU memory");
     CU(fill((uintptr_t)a->next, 0, sizeof *a->next, c->stream), "clearing GPU memory");
-    a->n_slots = a->n_workspace = n_threads;
-    a->n_exact = 0;
+    a->n_slots = n_threads;
     a->slots = NULL;
     if (n_kept > 0) {
         SALTUS_TRY(saltus_resting_put(c, n_kept, err));
@@ -227,24 +223,14 @@ done:
     return status;
 }
 
-/* Start one kernel, or one for each phase. */
 static saltus_status launch_once(saltus_gpu_worker *c, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const unsigned n_blocks = (unsigned)(c->n_running / saltus_gpu_worker_per_block(c)),
                    block = (unsigned)c->layout.block, shared = (unsigned)c->layout.shared_bytes;
-    saltus_launch leaps = c->launch, exact = c->launch;
-    void *parameters[] = {&leaps}, *of_exact[] = {&exact};
-    if (c->layout.has_phases) {
-        leaps.n_exact = 0;
-        exact.n_slots = 0;
-    }
+    void *parameters[] = {&c->launch};
     CU(launch(c->kernel, n_blocks, 1, 1, block, 1, 1, shared, c->stream, parameters, NULL),
        "starting a kernel");
-    if (c->layout.has_phases && exact.n_exact > 0) {
-        CU(launch(c->exact, n_blocks, 1, 1, block, 1, 1, shared, c->stream, of_exact, NULL),
-           "starting a kernel");
-    }
 done:
     return status;
 }
@@ -264,7 +250,7 @@ static saltus_status launch_all(saltus_gpu_worker *c, saltus_error *err)
     saltus_launch *a = &c->launch;
     const uint64_t n = (uint64_t)a->n_jobs;
     const int64_t n_threads = c->n_running;
-    uint64_t progress[3] = {0}; /* as saltus_launch.progress */
+    uint64_t progress[2] = {0}; /* as saltus_launch.progress */
     int32_t *const lists = a->busy;
     while (progress[0] < n) {
         const bool is_due = saltus_keep_is_due(c->task);
@@ -274,9 +260,9 @@ static saltus_status launch_all(saltus_gpu_worker *c, saltus_error *err)
         if (saltus_keep_stops(c->task, is_due)) {
             break;
         }
-        const bool some_wait = progress[0] + (uint64_t)(a->n_slots + a->n_exact) < n;
+        const bool some_wait = progress[0] + (uint64_t)(a->n_slots) < n;
         a->slice = slice_of(c->task, some_wait ? LONG_SLICE : SHORT_SLICE);
-        CU(fill((uintptr_t)a->progress + 8, 0, 16, c->stream), "clearing GPU memory");
+        CU(fill((uintptr_t)a->progress + 8, 0, 8, c->stream), "clearing GPU memory");
         SALTUS_TRY(saltus_stopwatch_mark(&c->watch, 0, err));
         SALTUS_TRY(launch_once(c, err));
         SALTUS_TRY(saltus_stopwatch_mark(&c->watch, 1, err));
@@ -288,7 +274,6 @@ static saltus_status launch_all(saltus_gpu_worker *c, saltus_error *err)
                                  __ATOMIC_RELAXED);
         c->n_reported = (int64_t)progress[0];
         a->n_slots = (int64_t)progress[1];
-        a->n_exact = (int64_t)progress[2];
         a->slots = a->busy;
         a->busy = a->busy == lists ? lists + n_threads : lists;
     }

@@ -124,17 +124,13 @@ static saltus_status tree_text(const saltus_ssa_layout *layout, const saltus_tab
     } else {
         SALTUS_TRY(saltus_motion_text(tables, layout->needs.varies, &kernel, err));
     }
-    if (asprintf(text,
-                 "%s%s%s%s%s%s#define SALTUS_MEAN %d\n#define SALTUS_PHASES %d\n#define "
-                 "SALTUS_WORKSPACE_SHARED %d\n#define SALTUS_BLOCK %d\n%s",
+    if (asprintf(text, "%s%s%s%s%s%s#define SALTUS_MEAN %d\n#define SALTUS_BLOCK 1\n%s",
                  tables->n_thinned > 0 ? "#define SALTUS_THINNED 1\n" : "",
                  tables->has_tables ? "#define SALTUS_TABLES 1\n" : "",
                  is_mean || tables->n_code > 0 ? "" : "#define SALTUS_PROGRAMS 0\n",
                  is_mean || acts_by_itself(tables) ? "" : "#define SALTUS_EVENTS 0\n",
                  tables->by_species ? "" : "#define SALTUS_BY_SPECIES 0\n",
-                 tables->n_hubs > 0 ? "#define SALTUS_HUBS 1\n" : "", is_mean, layout->has_phases,
-                 layout->workspace_is_shared, layout->workspace_is_shared ? layout->block : 1,
-                 kernel) < 0) {
+                 tables->n_hubs > 0 ? "#define SALTUS_HUBS 1\n" : "", is_mean, kernel) < 0) {
         *text = NULL;
     }
     SALTUS_NEED(*text);
@@ -165,7 +161,7 @@ saltus_status saltus_layout_compile(const saltus_ssa_layout *layout, const saltu
         SALTUS_TRY(table_text(layout, tables, columns, &text, err));
         break;
     default:
-        *entry = layout->has_phases ? "saltus_leaps" : "saltus_global";
+        *entry = "saltus_global";
         SALTUS_TRY(tree_text(layout, tables, &text, err));
     }
     SALTUS_TRY(compile(layout, wanted, tables->n_variates > 0, columns, text, limits, out, err));

@@ -4,7 +4,6 @@
 #include "backend/cuda/codegen/registers.h"
 #include "core/memory.h"
 #include "kernel/ssa/hub_rules.h"
-#include "kernel/ssa/tree_thread.h"
 
 enum {
     LARGEST_BLOCK = 1024,
@@ -12,7 +11,6 @@ enum {
     RESERVED_BYTES = 1024, /* shared memory that the driver takes for each block */
     SHARED_TABLES =
         24 << 10, /* largest tables that go there when the workspace is in global memory */
-    LEAPERS = 96, /* threads of a multiprocessor; with fewer, global memory is better for leaps */
     WARPS = 16, /* warps of a multiprocessor; with fewer, global memory is better for workspaces */
     /* Hubs by threads, one for a trajectory: */
     HUB_THREADS = 96,         /* of a multiprocessor; with fewer, warps are better */
@@ -210,23 +208,6 @@ done:
     return status;
 }
 
-/* Keep the state of tau-leaping in shared memory. */
-static saltus_status make_tree(saltus_ssa_layout *out, const saltus_tables *tables,
-                               const saltus_limits *limits, int block, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    const int64_t each = 8 * saltus_tree_workspace(tables, out->needs.rng);
-    out->workspace_is_shared = true;
-    out->block = block ? block : SALTUS_USUAL_BLOCK / 2;
-    while (block == 0 && out->block > 32 && out->block * each > limits->block_bytes) {
-        out->block /= 2; /* There are few sizes, because a kernel serves all models of one size. */
-    }
-    SALTUS_TRY(check_block("shared", out->block, 0, each, limits, err));
-    out->shared_bytes = (size_t)(out->block * each);
-done:
-    return status;
-}
-
 /* Keep the state of tau-leaping, or of method ode, in global memory, where it always fits. */
 static saltus_status make_any(saltus_ssa_layout *out, const saltus_tables *tables,
                               const saltus_limits *limits, int block, saltus_error *err)
@@ -234,14 +215,6 @@ static saltus_status make_any(saltus_ssa_layout *out, const saltus_tables *table
     (void)tables, (void)limits, (void)block, (void)err;
     out->has_arrays = true;
     return SALTUS_OK;
-}
-
-/* The same with leaps and exact steps in kernels of their own. */
-static saltus_status make_phases(saltus_ssa_layout *out, const saltus_tables *tables,
-                                 const saltus_limits *limits, int block, saltus_error *err)
-{
-    out->has_phases = true;
-    return make_any(out, tables, limits, block, err);
 }
 
 static saltus_status make_shared(saltus_ssa_layout *out, const saltus_tables *tables,
@@ -295,32 +268,15 @@ static const char *warp_against(const saltus_tables *t, saltus_needs needs,
     return t->n_hubs > 0 ? saltus_hubs_against(t, false) : saltus_packing_against(t, true);
 }
 
-/* Why layouts of tau-leaping other than `global` do not fit. */
-static const char *leaps_against(const saltus_tables *t)
+static const char *leaping_registers_against(const saltus_tables *t, saltus_needs needs,
+                                             const saltus_limits *limits)
 {
+    (void)needs, (void)limits;
     return t->n_triggers > 0 || t->n_flags > 0 || t->n_variables > 0
                ? "it has events or rates that switch in time"
            : t->n_starts > 0  ? "its initial values are drawn"
            : t->n_thinned > 0 ? "it has rates that drift with time"
-                              : NULL;
-}
-
-static const char *leaper_against(const saltus_tables *t, saltus_needs needs,
-                                  const saltus_limits *limits)
-{
-    (void)needs, (void)limits;
-    const char *against = leaps_against(t);
-    return against ? against : saltus_registers_against(t);
-}
-
-static const char *tree_against(const saltus_tables *t, saltus_needs needs,
-                                const saltus_limits *limits)
-{
-    const char *against = leaps_against(t);
-    return against ? against
-           : LEAPERS * 8 * saltus_tree_workspace(t, needs.rng) > limits->block_bytes
-               ? "96 threads take more shared memory than there is"
-               : NULL;
+                              : saltus_registers_against(t);
 }
 
 /* What of a layout depends on the method. */
@@ -335,8 +291,7 @@ typedef struct by_method {
 
 /* The layouts, the fastest first, with their costs as measured on one H200, bench/RESULTS.md; other
  * GPUs that compute in double are within a factor of a few, the others slower. What always fits
- * ends the search, so that `phases`, where trajectories wait for each other, is only taken when
- * asked. */
+ * ends the search. */
 static const struct {
     saltus_layout layout;
     saltus_layout_cost cost;
@@ -347,12 +302,13 @@ static const struct {
      {0.015, 300.0},
      false,
      {[SALTUS_METHOD_DIRECT] = {registers_against, make_registers},
-      [SALTUS_METHOD_TAU] = {leaper_against, make_registers}}},
+      [SALTUS_METHOD_TAU] = {leaping_registers_against, make_registers}}},
     {SALTUS_LAYOUT_SHARED,
      {0.04, 600.0},
      false,
-     {[SALTUS_METHOD_DIRECT] = {shared_against, make_shared},
-      [SALTUS_METHOD_TAU] = {tree_against, make_tree}}},
+     {
+         [SALTUS_METHOD_DIRECT] = {shared_against, make_shared},
+     }},
     {SALTUS_LAYOUT_WARP,
      {1.5, 2500.0},
      false,
@@ -363,7 +319,6 @@ static const struct {
      {[SALTUS_METHOD_DIRECT] = {NULL, make_global},
       [SALTUS_METHOD_TAU] = {NULL, make_any},
       [SALTUS_METHOD_ODE] = {NULL, make_any}}},
-    {SALTUS_LAYOUT_PHASES, {1.0, 6000.0}, true, {[SALTUS_METHOD_TAU] = {NULL, make_phases}}},
 };
 enum { N_ENTRIES = sizeof entries / sizeof *entries };
 

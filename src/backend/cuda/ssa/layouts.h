@@ -44,8 +44,7 @@ typedef struct saltus_ssa_layout {
     bool workspace_is_shared;  /**< it is in shared memory */
     bool tables_are_shared;
     bool has_arrays;      /**< trajectories have all that trajectory.h needs in global memory: those
-                               of the tree, but in shared memory, and all with events */
-    bool has_phases;      /**< leaps and exact steps have kernels of their own */
+                               of the tree, and all with events */
     size_t shared_bytes;  /**< that a launch gives each block */
     saltus_packed packed; /**< bytes > 0: its tables are the host's */
 } saltus_ssa_layout;
@@ -91,10 +90,8 @@ void saltus_layout_free(saltus_ssa_layout *layout);
  * Compile the kernel of a layout for a model and its columns, or fetch it from the cache, as
  * saltus_kernel_compile does and with its errors.
  *
- * @param[out] entry name of the kernel in the image, or of that for leaps, beside which
- *                   SALTUS_EXACT_ENTRY does exact steps; constant
+ * @param[out] entry name of the kernel in the image; constant
  */
-#define SALTUS_EXACT_ENTRY "saltus_exact_steps"
 SALTUS_MUST_CHECK saltus_status saltus_layout_compile(
     const saltus_ssa_layout *layout, const saltus_tables *tables, const saltus_columns *columns,
     const saltus_limits *limits, saltus_image *out, const char **entry, saltus_error *err);

@@ -224,10 +224,9 @@ static bool take_slot(const resting *r, int64_t slot)
     saltus_trajectory *p = &r->c->scalar->trajectory, s = *p;
     const saltus_tables *n = p->n;
     memcpy(&s, state_of(r, slot), state_bytes);
-    const bool has_all = r->c->layout.state == SALTUS_STATE_TREE || r->c->layout.has_arrays;
     p->trajectory = s.trajectory;
     p->event = s.event;
-    p->fired = has_all || has_voids(r->c) ? s.fired : s.event;
+    p->fired = s.fired;
     p->ties = s.ties;
     p->drawn = s.drawn;
     p->block = s.block;
@@ -237,7 +236,7 @@ static bool take_slot(const resting *r, int64_t slot)
     p->t = s.t;
     p->after = s.after;
     p->special_strict = s.special_strict;
-    p->special = has_all ? s.special : SALTUS_INFINITY;
+    p->special = r->c->layout.has_arrays ? s.special : SALTUS_INFINITY;
     p->sample = s.sample;
     p->window = s.window;
     p->window_start = s.window_start;

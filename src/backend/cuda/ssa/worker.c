@@ -63,8 +63,6 @@ size_t saltus_gpu_worker_place_threads(saltus_launch *a, const saltus_gpu_worker
         a->pending_capacity = (int32_t)pending;
     } else if (c->layout.state == SALTUS_STATE_REGISTERS) {
         CUT(v, threads * (size_t)t->n_species);
-    } else if (c->layout.state == SALTUS_STATE_TREE) {
-        CUT(x, threads * (size_t)t->n_species);
     } else { /* behind the counts of a warp may stand bounds */
         CUT(saved, threads * (size_t)t->n_species * (t->n_hubs > 0 ? 3 : 1));
     }
@@ -73,7 +71,7 @@ size_t saltus_gpu_worker_place_threads(saltus_launch *a, const saltus_gpu_worker
         CUT(workspaces,
             threads / (size_t)saltus_gpu_worker_per_block(c) * (size_t)c->layout.workspace_doubles);
     }
-    if (c->layout.state != SALTUS_STATE_TREE || !c->layout.has_arrays) {
+    if (c->layout.state != SALTUS_STATE_TREE) {
         return at;
     }
     SALTUS_TRAJECTORY_ARRAYS(CUT_REST)
@@ -110,7 +108,7 @@ size_t saltus_gpu_worker_place_jobs(saltus_launch *a, saltus_reducer *reducer,
     const saltus_columns *columns = c->task->columns;
     size_t at = 0;
     const size_t jobs = (size_t)n, samples = jobs * (size_t)c->task->n_times;
-    CUT(progress, 3);
+    CUT(progress, 2);
     CUT(failures, jobs);
     CUT(events, jobs);
     if (saltus_method_of(c->layout.needs.method)->leaps) {

@@ -18,8 +18,7 @@ typedef struct saltus_gpu_worker {
     /* Events around the launches of a batch. */
     cu_event start, end;
     cu_module module;
-    /* Kernels; `exact`: that of exact steps, where each phase has a kernel. */
-    cu_function kernel, exact;
+    cu_function kernel;
     saltus_uploaded model;
     saltus_launch launch;
     /* Threads that there is memory for. */
