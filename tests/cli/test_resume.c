@@ -253,7 +253,7 @@ static int stop_until_whole(const long_run *run)
     static const int signals[] = {SIGTERM, SIGKILL, SIGINT, SIGUSR1};
     int n_kept = 0;
     for (int n = 0;; ++n) {
-        const pid_t child = n == 0 ? start_saltus("%s --until %g -q --checkpoint 0.2 -o part.h5",
+        const pid_t child = n == 0 ? start_saltus("%s --until %g -q --checkpoint 0.1 -o part.h5",
                                                   run->command, run->until)
                                    : start_saltus("resume part.h5 -q --threads %d", 1 + n % 2);
         if (n == 0) {
@@ -263,7 +263,7 @@ static int stop_until_whole(const long_run *run)
                 assert_int_equal(waitid(P_PID, (id_t)child, &end, WEXITED | WNOHANG | WNOWAIT), 0);
             }
         } else if (n < most_stops) {
-            (void)usleep(600000);
+            (void)usleep(300000);
         }
         if (n < most_stops) {
             (void)kill(child, signals[n % 4]);
@@ -300,14 +300,14 @@ static void keep_and_go(long_run run)
 static void points_under_way_are_kept(void **state)
 {
     static const long_run cases[] = {
-        {"sweep long.yaml --vary k=list:90,110 --points 7 --runs 2", 200, 11},
+        {"sweep long.yaml --vary k=list:90,110 --points 7 --runs 2", 100, 11},
         {"sweep long.yaml --vary k=lin:90:110:5 --points 3 --runs 3 --threads 2 "
          "--record histogram --bins 8",
-         50, 11},
+         25, 11},
         {"sweep busy.yaml --vary A=list:200,300 --points 3 --runs 2000000 "
          "--derive mean:A",
-         2, 11},
-        {"sweep space.yaml --vary A=list:2000,3000 --points 4", 40, 11}};
+         1, 11},
+        {"sweep space.yaml --vary A=list:2000,3000 --points 4", 20, 11}};
     (void)state;
     keep_results();
     write_file("long.yaml", long_model);
@@ -320,20 +320,20 @@ static void points_under_way_are_kept(void **state)
 static void what_is_under_way_is_kept(void **state)
 {
     static const long_run cases[] = {
-        {"run long.yaml --points 7", 300, 12},
-        {"run long.yaml --points 7 --rng mt19937 --record stats", 300, 11},
-        {"run drawn.yaml --points 7", 300, 12},
-        {"run long.yaml --points 7 --runs 8 --derive mean:A", 80, 12},
-        {"run hops.yaml --points 7 --runs 40 --rng xorwow", 250, 12},
-        {"run drifting.yaml --points 7 --runs 60", 20000, 12},
-        {"run moving.yaml --points 7", 40000, 12},
-        {"run moving.yaml --points 7 --runs 60", 2000, 12},
-        {"run cycling.yaml --points 7 --method ode", 200000, 12},
-        {"run flowing.yaml --points 7 --method hybrid", 10000, 12},
-        {"run leaps.yaml --points 7 --method tau --rng mt19937", 100000, 12},
-        {"run leaps.yaml --points 7 --method tau --runs 40", 20000, 12},
-        {"run space.yaml --points 4 --profile z --frames 5", 40, 20},
-        {"run space.yaml --points 4 --frames 2 --method nsm --runs 2", 12, 20}};
+        {"run long.yaml --points 7", 150, 12},
+        {"run long.yaml --points 7 --rng mt19937 --record stats", 150, 11},
+        {"run drawn.yaml --points 7", 150, 12},
+        {"run long.yaml --points 7 --runs 8 --derive mean:A", 40, 12},
+        {"run hops.yaml --points 7 --runs 40 --rng xorwow", 125, 12},
+        {"run drifting.yaml --points 7 --runs 60", 10000, 12},
+        {"run moving.yaml --points 7", 20000, 12},
+        {"run moving.yaml --points 7 --runs 60", 1000, 12},
+        {"run cycling.yaml --points 7 --method ode", 100000, 12},
+        {"run flowing.yaml --points 7 --method hybrid", 5000, 12},
+        {"run leaps.yaml --points 7 --method tau --rng mt19937", 50000, 12},
+        {"run leaps.yaml --points 7 --method tau --runs 40", 10000, 12},
+        {"run space.yaml --points 4 --profile z --frames 5", 20, 20},
+        {"run space.yaml --points 4 --frames 2 --method nsm --runs 2", 6, 20}};
     (void)state;
     keep_results();
     write_file("long.yaml", long_model);
@@ -395,9 +395,9 @@ static void stretches_of_a_solver_are_kept(void **state)
     const outcome o = saltus("run many.yaml --until 1 --method ode --explain -q -o one.h5");
     assert_int_equal(o.code, 0);
     assert_non_null(strstr(o.err, "by CVODE"));
-    keep_and_go((long_run){"run many.yaml --points 7 --method ode --species X0,Y69,n", 2000, 12});
+    keep_and_go((long_run){"run many.yaml --points 7 --method ode --species X0,Y69,n", 1000, 12});
     keep_and_go(
-        (long_run){"run many.yaml --points 7 --method ode --stiff always --runs 2", 1500, 12});
+        (long_run){"run many.yaml --points 7 --method ode --stiff always --runs 2", 750, 12});
 }
 
 /* A checkpoint that is cut, changed, or of another run costs time, and no bit. */
