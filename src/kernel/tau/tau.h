@@ -21,7 +21,8 @@
 #ifndef SALTUS_KERNEL_TAU_TAU_H
 #define SALTUS_KERNEL_TAU_TAU_H
 
-#include "kernel/ssa/direct_tree.h"
+#include "kernel/base/stream.h"
+#include "kernel/ssa/propensities.h"
 #include "kernel/tau/formulas.h"
 #if SALTUS_THINNED
 #include "kernel/ssa/thinned.h"
