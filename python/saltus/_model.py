@@ -116,6 +116,8 @@ class Model:
             raise near("law", law, LAWS)
         if stoichiometry not in STOICHIOMETRIES:
             raise near("stoichiometry", stoichiometry, STOICHIOMETRIES)
+        if not isinstance(volume, (Mapping, type(None))):
+            raise InvalidError(f'volume={volume!r} must be names with sizes, such as {{"all": "1 fL"}}')
         self._given = (text, name, law, dict(volume or {}), mole, stoichiometry)
         self._lock = threading.RLock()
         self._values: Optional[dict[str, float]] = None  # as it is frozen; None: it is not

@@ -140,9 +140,14 @@ class Call:
                          if value is not None}
         self.method = None if method is None else text("method", method)
         self.columns = None if species is None else texts("species", species)
+        if self.columns == "":
+            raise InvalidError(f"species={species!r} names none")
         self.derive = texts("derive", derive or "") or None
         self.derived = (derive.split(",") if isinstance(derive, str) else list(derive or ()))
         self.burn_in, self.bins = number("burn_in", burn_in), whole("bins", bins)
+        if self.burn_in > 0.0 and not self.derive:
+            raise InvalidError("burn_in is for derive, which is not there: statistics are of every "
+                               "sample time")
         self.range = None if range is None else _range(range)
         self.without_statistics = False  # of what is kept in memory
         if frames is not None and not number("frames", frames) > 0.0:

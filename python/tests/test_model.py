@@ -112,6 +112,8 @@ def test_arguments_of_wrong_types_are_named(arrive, tmp_path):
                         ({"species": 5}, "species=5 must be a text or a row of texts"),
                         ({"derive": [5]}, r"derive=\[5\] must be a text or a row of texts"),
                         ({"burn_in": "x"}, "burn_in='x' must be a number"),
+                        ({"burn_in": 0.5}, "burn_in is for derive, which is not there"),
+                        ({"species": []}, r"species=\[\] names none"),
                         ({"bins": "x"}, "bins='x' must be a whole number"),
                         ({"range": 5}, "range=5 must be two numbers"),
                         ({"threads": "all"}, "threads='all' must be a whole number"),
@@ -130,6 +132,8 @@ def test_arguments_of_wrong_types_are_named(arrive, tmp_path):
         arrive.sweep({"k": ["a"]}, until=1)
     with pytest.raises(saltus.InvalidError, match="theta must be numbers"):
         arrive.batch([["a"]], "k", until=1)
+    with pytest.raises(saltus.InvalidError, match="volume=5 must be names with sizes"):
+        saltus.read("species: {A: 1}\n", volume=5)
     assert not any(tmp_path.iterdir())
     r = arrive.run(until=1, runs=1e2, points=3.0, threads=None, layout=None)
     assert r.counts.shape == (100, 3, 1)
