@@ -288,21 +288,26 @@ SALTUS_FN void saltus_leaper_run(saltus_leaper *w, saltus_worker_state *s, const
     }
 }
 
+/* What a trajectory has beside its counts. */
+SALTUS_FN void saltus_leaper_copy(saltus_trajectory *to, const saltus_trajectory *from)
+{
+    to->trajectory = from->trajectory;
+    to->t = from->t;
+    to->sample = from->sample;
+    to->block = from->block;
+    to->fired = from->fired;
+    to->exact = from->exact;
+    to->leaps = from->leaps;
+    to->exact_steps = from->exact_steps;
+}
+
 /* Go on where the last launch ended. */
 SALTUS_FN void saltus_leaper_load(saltus_leaper *w, saltus_worker_state *s, const saltus_launch *a,
                                   int64_t slot)
 {
     saltus_trajectory *const p = &w->trajectory;
-    const saltus_trajectory *const from = a->states + slot;
     p->seed = a->seed;
-    p->trajectory = from->trajectory;
-    p->t = from->t;
-    p->sample = from->sample;
-    p->block = from->block;
-    p->fired = from->fired;
-    p->exact = from->exact;
-    p->leaps = from->leaps;
-    p->exact_steps = from->exact_steps;
+    saltus_leaper_copy(p, a->states + slot);
     w->leap.tau = a->tau;
     w->direct.stream = a->stream + slot;
     w->job = a->jobs[slot];
@@ -355,21 +360,12 @@ SALTUS_FN void saltus_leaper_end(saltus_leaper *w, const saltus_launch *a)
 SALTUS_FN void saltus_leaper_save(saltus_leaper *w, saltus_worker_state *s, const saltus_launch *a,
                                   int64_t slot)
 {
-    const saltus_trajectory *const p = &w->trajectory;
-    saltus_trajectory *const to = a->states + slot;
     const int beyond = saltus_state_save(s, a, slot);
     if (beyond && w->job >= 0) {
         w->bad = 1;
         saltus_leaper_end(w, a);
     }
-    to->trajectory = p->trajectory;
-    to->t = p->t;
-    to->sample = p->sample;
-    to->block = p->block;
-    to->fired = p->fired;
-    to->exact = p->exact;
-    to->leaps = p->leaps;
-    to->exact_steps = p->exact_steps;
+    saltus_leaper_copy(a->states + slot, &w->trajectory);
     a->jobs[slot] = w->job;
     saltus_slot_leave(a, slot, w->job);
 }
