@@ -710,7 +710,8 @@ static void computed_stoichiometries_are_read(void **state)
                        LIST("Reactions",
                             REACTION("R", PRODUCTS(REFERENCE("A", "id=\"n\"")), LAW(CI("n"))))));
     check_participants(m, reaction(m, "R")->products, 1, "3 A");
-    check_printed(m, reaction(m, "R")->law, "k + 1");
+    check_printed(m, reaction(m, "R")->law, "n");
+    check_printed(m, variable(m, "n")->initial, "k + 1");
     check_not_settable(m, "k");
     saltus_model_destroy(m);
 #define L2_STOICHIOMETRY(math)                                                               \

@@ -16,6 +16,7 @@
     "r</csymbol>" CI(id) "</apply>"
 #define RATE_RULE(id, math) "<rateRule variable=\"" id "\">" MATH(math) "</rateRule>"
 #define RULE(id, math) ASSIGNMENT_RULE(id, math)
+#define INITIAL(id, math) "<initialAssignment symbol=\"" id "\">" MATH(math) "</initialAssignment>"
 #define AT(time, id, math)                                                        \
     "<event useValuesFromTriggerTime=\"true\"><trigger initialValue=\"true\" "    \
     "persistent=\"true\">" MATH(                                                  \
@@ -31,6 +32,7 @@ typedef struct document {
     const char *reactants; /* references */
     const char *law;       /* NULL: 10 */
     const char *parameters, *start;
+    const char *initials; /* initial assignments */
 } document;
 
 static const char *write_document(const document *d)
@@ -47,14 +49,15 @@ static const char *write_document(const document *d)
         "<species id=\"Y\" compartment=\"cell\" hasOnlySubstanceUnits=\"true\" "
         "boundaryCondition=\"false\" constant=\"false\" initialAmount=\"1000\"/>"
         "</listOfSpecies>\n<listOfParameters>%s<parameter id=\"y\" constant=\"false\" "
-        "value=\"0\"/></listOfParameters>\n<listOfRules>%s</listOfRules>\n<listOfReactions>"
+        "value=\"0\"/></listOfParameters><listOfInitialAssignments>%s"
+        "</listOfInitialAssignments>\n<listOfRules>%s</listOfRules>\n<listOfReactions>"
         "<reaction id=\"R\" reversible=\"true\"><listOfReactants>%s</listOfReactants>"
         "<listOfProducts><speciesReference id=\"n\" species=\"X\" stoichiometry=\"%s\" "
         "constant=\"false\"/></listOfProducts><kineticLaw>%s</kineticLaw></reaction>"
         "</listOfReactions>\n<listOfEvents>%s</listOfEvents></model></sbml>",
-        d->start ? d->start : "0", d->parameters ? d->parameters : "", d->rules ? d->rules : "",
-        d->reactants ? d->reactants : "", d->n ? d->n : "1", d->law ? d->law : MATH(CN("10")),
-        d->events ? d->events : "");
+        d->start ? d->start : "0", d->parameters ? d->parameters : "",
+        d->initials ? d->initials : "", d->rules ? d->rules : "", d->reactants ? d->reactants : "",
+        d->n ? d->n : "1", d->law ? d->law : MATH(CN("10")), d->events ? d->events : "");
     return text;
 }
 
@@ -143,6 +146,29 @@ static void each_value_is_a_reaction(void **state)
                     "R[k=2][n=1]: -2 Y +5 X +1 X; R[k=-1][n=1]: +1 Y +5 X +1 X; "
                     "R[k=2][n=3]: -2 Y +5 X +3 X; R[k=-1][n=3]: +1 Y +5 X +3 X");
     check_reactions(&(document){.n = "4", .rules = RATE_RULE("y", CN("1"))}, "R: +4 X");
+}
+
+/* An initial assignment gives a number once, whatever becomes of what it came from. */
+static void initial_assignments_are_of_time_0(void **state)
+{
+    (void)state;
+    const document of_an_event = {.parameters = PARAMETER("p", "false", "value=\"2\""),
+                                  .initials = INITIAL("n", APPLY("times", CI("p") CN("2"))),
+                                  .events = AT("5", "p", CN("7"))};
+    const document of_a_rate = {.parameters = PARAMETER("p", "false", "value=\"2\""),
+                                .initials = INITIAL("n", APPLY("times", CI("p") CN("2"))),
+                                .rules = RATE_RULE("p", CN("1"))};
+    check_reactions(&of_an_event, "R: +4 X");
+    check_reactions(&of_a_rate, "R: +4 X");
+    /* an event sets it, and not to what p is meanwhile */
+    check_reactions(&(document){.parameters = PARAMETER("p", "false", "value=\"2\""),
+                                .initials = INITIAL("n", CI("p")),
+                                .events = AT("5", "p", CN("7")) AT("6", "n", CN("3"))},
+                    "R[n=2]: +2 X; R[n=3]: +3 X");
+    samples s = run_at(&of_an_event, "ode", "X,n", 10.0, 1);
+    check_near(s.x[0], 400.0, 1e-3, "the mean field");
+    assert_true(s.x[1] == 4.0);
+    free(s.x);
 }
 
 /* Until 5 one X at 10, then 3: Poisson variates of mean 50, one of which is taken three times. */
@@ -385,6 +411,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_value_is_a_reaction),
+        cmocka_unit_test(initial_assignments_are_of_time_0),
         cmocka_unit_test(events_set_stoichiometries_exactly),
         cmocka_unit_test(differences_stay_differences),
         cmocka_unit_test(values_cannot_be_set),

@@ -108,9 +108,7 @@ saltus_status sbml_convert_reference(sbml_converter *c, const sbml_scope *in, co
 {
     saltus_status status = SALTUS_OK;
     StoichiometryMath_t *own = SpeciesReference_getStoichiometryMath(reference->of);
-    const ASTNode_t *math = reference->assigned ? reference->assigned
-                            : own               ? StoichiometryMath_getMath(own)
-                                                : NULL;
+    const ASTNode_t *math = own ? StoichiometryMath_getMath(own) : NULL;
     if (math) {
         const sbml_scope inner = {.outer = in, .origin = reference->of, .reaction = -1};
         SALTUS_TRY(sbml_check_circle(c, in, reference->of, name));

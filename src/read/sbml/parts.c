@@ -217,30 +217,29 @@ saltus_status sbml_target(sbml_reader *r, const sbml_place *place, const char *i
 
 static saltus_status declare_initial(sbml_reader *r, InitialAssignment_t *assignment)
 {
+    saltus_status status = SALTUS_OK;
     const char *id = InitialAssignment_getSymbol(assignment);
-    const ASTNode_t *math = InitialAssignment_getMath(assignment);
-    const sbml_symbol *symbol = id ? sbml_find(r, id) : NULL;
     const sbml_place place =
         sbml_place_at("initial assignment to", id ? id : "", "formula", sbml_line(assignment));
-    bool twice = false;
-    if (!symbol || (symbol->kind != NAME_VARIABLE && symbol->kind != NAME_REFERENCE)) {
-        return not_defined(r, &place, id);
+    if (!InitialAssignment_getMath(assignment)) { /* allowed since L3V2, and without effect */
+        goto done;
     }
-    if (!math) { /* allowed since L3V2, and without effect */
-        return SALTUS_OK;
+    SALTUS_TRY(sbml_let_vary(r, id));
+    const sbml_symbol *symbol = id ? sbml_find(r, id) : NULL;
+    if (!symbol || symbol->kind != NAME_VARIABLE) {
+        status = not_defined(r, &place, id);
+        goto done;
     }
-    if (symbol->kind == NAME_REFERENCE) {
-        twice = r->references[symbol->index].assigned;
-        r->references[symbol->index].assigned = math;
-    } else {
-        sbml_info *info = &r->info[symbol->index];
-        twice = info->initialized || info->has_rule;
-        info->initialized = true;
-        info->size_assumed = false;
+    sbml_info *info = &r->info[symbol->index];
+    if (info->initialized || info->has_rule) {
+        status = sbml_fail(r, SALTUS_E_MODEL, place.line,
+                           "%s: its initial value is determined twice", place.what);
+        goto done;
     }
-    return twice ? sbml_fail(r, SALTUS_E_MODEL, place.line,
-                             "%s: its initial value is determined twice", place.what)
-                 : SALTUS_OK;
+    info->initialized = true;
+    info->size_assumed = false;
+done:
+    return status;
 }
 
 static sbml_place rule_place(const Rule_t *rule, const char *id)
@@ -362,8 +361,7 @@ static saltus_status read_values(sbml_reader *r)
     saltus_status status = SALTUS_OK;
     for (unsigned i = 0; i < Model_getNumInitialAssignments(r->sbml); ++i) {
         InitialAssignment_t *a = Model_getInitialAssignment(r->sbml, i);
-        if (InitialAssignment_getMath(a) &&
-            sbml_find(r, InitialAssignment_getSymbol(a))->kind == NAME_VARIABLE) {
+        if (InitialAssignment_getMath(a)) {
             SALTUS_TRY(read_initial(r, a));
         }
     }

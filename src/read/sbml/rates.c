@@ -24,10 +24,8 @@ static saltus_status convert_change(sbml_converter *c, const sbml_scope *in,
     if (symbol && symbol->kind == NAME_VARIABLE) {
         *out = saltus_expr_variable(arena, symbol->index);
     } else {
-        SALTUS_TRY(sbml_convert_reference(
-            c, in, id ? id : SpeciesReference_getSpecies(reference),
-            symbol && symbol->kind == NAME_REFERENCE ? &c->r->references[symbol->index] : &own,
-            depth, out));
+        SALTUS_TRY(sbml_convert_reference(c, in, id ? id : SpeciesReference_getSpecies(reference),
+                                          &own, depth, out));
     }
     SALTUS_TRY(sbml_find_factor(c->r, species, &factor));
     if (factor >= 0) {

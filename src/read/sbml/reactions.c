@@ -253,9 +253,6 @@ saltus_status sbml_read_stoichiometry(sbml_reader *r, const sbml_place *place,
     StoichiometryMath_t *own = SpeciesReference_getStoichiometryMath(reference);
     const ASTNode_t *math = own ? StoichiometryMath_getMath(own) : NULL;
 
-    if (symbol && symbol->kind == NAME_REFERENCE && r->references[symbol->index].assigned) {
-        math = r->references[symbol->index].assigned;
-    }
     if (symbol && symbol->kind == NAME_VARIABLE) {
         *n = saltus_expr_variable(arena, symbol->index);
     } else if (math) {

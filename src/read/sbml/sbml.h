@@ -51,7 +51,6 @@ typedef struct sbml_info {
 /* A reactant or product with an id, which formulas may use for its stoichiometry. */
 typedef struct sbml_reference {
     SpeciesReference_t *of;
-    const ASTNode_t *assigned; /* initial assignment to it, or an assignment rule, or NULL */
 } sbml_reference;
 
 /* The values that an expression may have in the course of a trajectory, each once. n is 0 where

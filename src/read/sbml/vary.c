@@ -16,6 +16,7 @@ enum { MOST_STEPS = 10000, MOST_WAYS = 100 };
 typedef struct search {
     const sbml_reader *r;
     bool marks;      /* what is read cannot be set any more */
+    bool at_start;   /* what is at time 0 counts alone */
     bool has_failed; /* memory ran out */
     int steps;       /* left; ends what comes from much in many ways */
 } search;
@@ -46,25 +47,39 @@ static bool merge_values(search *s, const saltus_expr *e, sbml_values *out)
     return is_known;
 }
 
-/* What a variable begins with, and what events give it. */
-static bool find_values_of_variable(search *s, int variable, sbml_values *out)
+/* What events give a variable. */
+static bool merge_assigned(search *s, int variable, sbml_values *out)
 {
     const saltus_model *m = s->r->model;
-    sbml_info *info = &s->r->info[variable];
-    saltus_variable *v = &m->variables[variable];
-    const saltus_expr *start = v->rule ? v->rule : v->initial;
-    if (v->kind == SALTUS_KIND_SPECIES || info->rate || info->is_wanted || !start) {
-        return false;
-    }
-    info->is_wanted = true; /* what comes from itself goes on for ever */
-    v->is_spent |= s->marks;
-    bool is_known = merge_values(s, start, out);
+    bool is_known = true;
     for (size_t e = 0; e < m->n_events; ++e) {
         for (int k = 0; k < m->events[e].n_assignments && is_known; ++k) {
             const saltus_assignment *a = &m->events[e].assignments[k];
             is_known = a->variable != variable || merge_values(s, a->value, out);
         }
     }
+    return is_known;
+}
+
+/* What a variable begins with, which does not follow what that comes from, and what events give
+ * it. */
+static bool find_values_of_variable(search *s, int variable, sbml_values *out)
+{
+    const saltus_model *m = s->r->model;
+    sbml_info *info = &s->r->info[variable];
+    saltus_variable *v = &m->variables[variable];
+    const saltus_expr *start = v->rule ? v->rule : v->initial;
+    const bool was_at_start = s->at_start;
+    if (v->kind == SALTUS_KIND_SPECIES || (info->rate && !was_at_start) || info->is_wanted ||
+        !start) {
+        return false;
+    }
+    info->is_wanted = true; /* what comes from itself goes on for ever */
+    v->is_spent |= s->marks;
+    s->at_start |= start == v->initial;
+    bool is_known = merge_values(s, start, out);
+    s->at_start = was_at_start;
+    is_known = is_known && (was_at_start || merge_assigned(s, variable, out));
     info->is_wanted = false;
     return is_known;
 }
@@ -147,7 +162,6 @@ saltus_status sbml_let_vary(sbml_reader *r, const char *id)
     const double n = SpeciesReference_getStoichiometry(reference->of);
     SALTUS_TRY(sbml_add_variable(r, SALTUS_KIND_PARAMETER, id, (const SBase_t *)reference->of, &v));
     r->symbols[at] = (sbml_symbol){.kind = NAME_VARIABLE, .index = v};
-    r->info[v].initialized = reference->assigned != NULL;
     r->model->variables[v].initial = saltus_expr_const(&r->model->arena, isnan(n) ? 1.0 : n);
     SALTUS_NEED(r->model->variables[v].initial);
 done:
