@@ -366,6 +366,36 @@ done:
     return status;
 }
 
+/* What is drawn once and used several times has no spelling. */
+static saltus_status check_draw(const char *kind, const char *id, const saltus_expr *e,
+                                saltus_error *err)
+{
+    return e && saltus_expr_repeats_draw(e)
+               ? saltus_error_set(err, SALTUS_E_UNSUPPORTED,
+                                  "%s '%s': a number that is drawn once and used several times "
+                                  "cannot be written as YAML",
+                                  kind, id)
+               : SALTUS_OK;
+}
+
+static saltus_status check_draws(const saltus_model *model, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    for (size_t i = 0; i < model->n_variables; ++i) {
+        const saltus_variable *v = &model->variables[i];
+        SALTUS_TRY(check_draw("initial value of", v->id, v->initial, err));
+    }
+    for (size_t i = 0; i < model->n_events; ++i) {
+        const saltus_event *e = &model->events[i];
+        SALTUS_TRY(check_draw("delay of event", e->id, e->delay, err));
+        for (int k = 0; k < e->n_assignments; ++k) {
+            SALTUS_TRY(check_draw("event", e->id, e->assignments[k].value, err));
+        }
+    }
+done:
+    return status;
+}
+
 typedef struct printing {
     const saltus_model *model;
     FILE *out;
@@ -382,6 +412,7 @@ static saltus_status write_model(void *user, saltus_error *err)
         SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "model '%s': a lattice cannot be written as YAML",
                     model->name);
     }
+    SALTUS_TRY(check_draws(model, err));
     (void)fputs("model: ", out);
     write_text(model->name, out);
     (void)fputc('\n', out);

@@ -1,4 +1,5 @@
 /* MathML to expressions: every operation, names, functions, and what is refused. */
+#include "model/network/network.h"
 #include "sbml_text.h"
 
 /* Formulas stand in an assignment rule for y, on line 12 of the document; a = 2, b = 3, c = 5. */
@@ -407,6 +408,50 @@ static void symbols_of_distributions_are_functions(void **state)
     }
 }
 
+#define NORMAL "<apply>" SYMBOL("distrib/normal") CN("0") CN("1") "</apply>"
+/* x*x, which of a number is never negative, and a function that draws. */
+#define SQUARE FUNCTION("square", ARG("x"), APPLY("times", CI("x") CI("x")))
+#define NUMBER FUNCTION("number", "", NORMAL)
+#define EVENT(math)                                                                            \
+    L3(LIST("FunctionDefinitions", SQUARE NUMBER) LIST("Parameters",                           \
+                                                       PARAMETER("y", "false", "value=\"0\"")) \
+           LIST("Events",                                                                      \
+                "<event useValuesFromTriggerTime=\"true\"><trigger "                           \
+                "initialValue=\"false\" persistent=\"true\">" MATH(                            \
+                    "<true/>") "</trigger><listOfEventAssignments><eventAssignment "           \
+                               "variable=\"y\">" MATH(math) "</eventAssignment></"             \
+                                                            "listOfEventAssignments></event>"))
+
+/* How many numbers an event draws, and whether YAML can say so. */
+static void check_draws(const char *text, int n, bool has_yaml)
+{
+    saltus_model *m = read_text(text);
+    char *yaml = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&yaml, &size);
+    assert_non_null(out);
+    assert_int_equal(saltus_model_write_yaml(m, out, NULL),
+                     has_yaml ? SALTUS_OK : SALTUS_E_UNSUPPORTED);
+    assert_int_equal(fclose(out), 0);
+    free(yaml);
+    assert_int_equal(saltus_model_freeze(m, SALTUS_LAW_LITERAL, NULL), SALTUS_OK);
+    assert_int_equal(m->network->tables.n_variates, n);
+    saltus_model_destroy(m);
+}
+
+/* A function is one of a number, as a chain of comparisons is; each call that draws is another. */
+static void arguments_are_drawn_once(void **state)
+{
+    (void)state;
+    check_draws(EVENT(CALL("square", NORMAL)), 1, false);
+    check_draws(EVENT(CALL("square", CALL("square", CALL("number", "")))), 1, false);
+    check_draws(EVENT(APPLY("lt", CN("0") NORMAL CN("1"))), 1, false);
+    check_draws(EVENT("<apply>" SYMBOL("distrib/normal") CALL("square", NORMAL) CN("1") "</apply>"),
+                2, false);
+    check_draws(EVENT(APPLY("times", CALL("number", "") CALL("number", ""))), 2, true);
+    check_draws(EVENT(APPLY("plus", NORMAL NORMAL)), 2, true);
+}
+
 static void distributions_are_read_wherever_a_formula_is(void **state)
 {
     (void)state;
@@ -582,6 +627,7 @@ int main(void)
         cmocka_unit_test(functions_that_cannot_be_inlined_are_refused),
         cmocka_unit_test(functions_that_say_nothing_are_their_names),
         cmocka_unit_test(symbols_of_distributions_are_functions),
+        cmocka_unit_test(arguments_are_drawn_once),
         cmocka_unit_test(distributions_are_read_wherever_a_formula_is),
         cmocka_unit_test(distributions_that_cannot_be_are_refused),
         cmocka_unit_test(what_has_no_meaning_is_refused),

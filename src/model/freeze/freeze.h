@@ -259,10 +259,7 @@ SALTUS_MUST_CHECK saltus_status saltus_check_draws(const saltus_freezer *f, salt
 void saltus_find_reals(saltus_freezer *f);
 /** What a distribution with n arguments is worth where one number must stand for it. */
 double saltus_variate_center(saltus_op op, int n, const double *args);
-/** An expression in which variates are variables, once they are compiled. */
-SALTUS_MUST_CHECK saltus_status saltus_lift_variates(saltus_freezer *f, const saltus_expr *e,
-                                                     const saltus_expr **out, saltus_error *err);
-/** Compile an expression, and before it the variates that it draws. */
+/** Compile an expression, and before it the variates that it draws, one for each of its nodes. */
 SALTUS_MUST_CHECK saltus_status saltus_compile_drawing(saltus_freezer *f, const saltus_expr *e,
                                                        saltus_program *out, int32_t *first_variate,
                                                        int32_t *n_variates, saltus_error *err);

@@ -137,36 +137,73 @@ void saltus_find_reals(saltus_freezer *f)
 
 /* ---- variates of programs ---- */
 
-saltus_status saltus_lift_variates(saltus_freezer *f, const saltus_expr *e, const saltus_expr **out,
-                                   saltus_error *err)
+/* An expression whose variates become variables, once they are compiled. A node that stands at
+ * several places is one variate. */
+typedef struct lifting {
+    saltus_freezer *f;
+    const saltus_expr **nodes; /* of the variates from `first` on */
+    size_t first, capacity;
+} lifting;
+
+static bool find_lifted(const lifting *l, const saltus_expr *e, size_t *variate)
+{
+    for (*variate = l->first; *variate < l->f->n_variates; ++*variate) {
+        if (l->nodes[*variate - l->first] == e) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Compile a distribution whose arguments draw nothing any more. */
+static saltus_status push_variate(lifting *l, const saltus_expr *e, const saltus_expr *const *args,
+                                  saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_expr **args = NULL;
-    *out = e;
-    if (!saltus_expr_draws(e)) {
-        return SALTUS_OK;
-    }
-    args = saltus_calloc((size_t)e->n_args, sizeof *args);
-    SALTUS_NEED(args);
-    for (int i = 0; i < e->n_args; ++i) {
-        SALTUS_TRY(saltus_lift_variates(f, e->args[i], &args[i], err));
-    }
-    if (!saltus_op_draws(e->op)) {
-        *out = saltus_expr_n(f->arena, e->op, e->n_args, args);
-        SALTUS_NEED(*out);
-        goto done;
-    }
+    saltus_freezer *f = l->f;
     saltus_variate variate = {.op = (int32_t)e->op, .n = e->n_args};
     for (int i = 0; i < e->n_args; ++i) {
         SALTUS_TRY(saltus_compile(f, args[i], &variate.args[i], err));
     }
+    const saltus_expr **nodes =
+        saltus_grow(l->nodes, f->n_variates - l->first, &l->capacity, sizeof(const saltus_expr *));
+    SALTUS_NEED(nodes);
+    l->nodes = nodes;
     saltus_variate *grown =
         saltus_grow(f->variates, f->n_variates, &f->variates_capacity, sizeof *f->variates);
     SALTUS_NEED(grown);
     f->variates = grown;
-    *out = saltus_expr_variable(f->arena, SALTUS_VARIATE_VARIABLE(f, (int)f->n_variates));
-    SALTUS_NEED(*out);
+    l->nodes[f->n_variates - l->first] = e;
     f->variates[f->n_variates++] = variate;
+done:
+    return status;
+}
+
+static saltus_status lift(lifting *l, const saltus_expr *e, const saltus_expr **out,
+                          saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_expr **args = NULL;
+    size_t variate = 0;
+    *out = e;
+    if (!saltus_expr_draws(e)) {
+        return SALTUS_OK;
+    }
+    const bool draws = saltus_op_draws(e->op);
+    if (!draws || !find_lifted(l, e, &variate)) {
+        args = saltus_calloc((size_t)e->n_args, sizeof *args);
+        SALTUS_NEED(args);
+        for (int i = 0; i < e->n_args; ++i) {
+            SALTUS_TRY(lift(l, e->args[i], &args[i], err));
+        }
+        if (draws) {
+            SALTUS_TRY(push_variate(l, e, args, err));
+            variate = l->f->n_variates - 1;
+        }
+    }
+    *out = draws ? saltus_expr_variable(l->f->arena, SALTUS_VARIATE_VARIABLE(l->f, (int)variate))
+                 : saltus_expr_n(l->f->arena, e->op, e->n_args, args);
+    SALTUS_NEED(*out);
 done:
     saltus_free(args);
     return status;
@@ -177,11 +214,13 @@ saltus_status saltus_compile_drawing(saltus_freezer *f, const saltus_expr *e, sa
 {
     saltus_status status = SALTUS_OK;
     const saltus_expr *lifted = NULL;
+    lifting l = {.f = f, .first = f->n_variates};
     *first_variate = (int32_t)f->n_variates;
-    SALTUS_TRY(saltus_lift_variates(f, e, &lifted, err));
+    SALTUS_TRY(lift(&l, e, &lifted, err));
     *n_variates = (int32_t)f->n_variates - *first_variate;
     SALTUS_TRY(saltus_compile(f, lifted, out, err));
 done:
+    saltus_free(l.nodes);
     return status;
 }
 

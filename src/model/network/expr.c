@@ -200,6 +200,29 @@ bool saltus_expr_draws(const saltus_expr *e)
     return saltus_expr_any(e, node_draws, NULL);
 }
 
+typedef struct meeting {
+    const saltus_expr *node;
+    int n;
+} meeting;
+
+static bool is_met_again(const saltus_expr *node, void *user)
+{
+    meeting *m = user;
+    m->n += node == m->node;
+    return m->n > 1;
+}
+
+static bool is_repeated(const saltus_expr *node, void *user)
+{
+    meeting m = {.node = node};
+    return saltus_op_draws(node->op) && saltus_expr_any(user, is_met_again, &m);
+}
+
+bool saltus_expr_repeats_draw(const saltus_expr *e)
+{
+    return saltus_expr_any(e, is_repeated, (void *)(uintptr_t)e);
+}
+
 bool saltus_expr_any(const saltus_expr *e, bool (*visit)(const saltus_expr *node, void *user),
                      void *user)
 {

@@ -68,6 +68,8 @@ const saltus_expr *saltus_expr_variate(saltus_arena *arena, saltus_op op, int n,
                                        const saltus_expr *const *args);
 /** Whether an expression draws random numbers. */
 bool saltus_expr_draws(const saltus_expr *e);
+/** Whether a node that draws stands at several places of it, which all have the one number. */
+bool saltus_expr_repeats_draw(const saltus_expr *e);
 
 /** Resolves a name in a text: the expression that it stands for (in saltus_parse_context's arena),
  * or NULL with the error recorded. */

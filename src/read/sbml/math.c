@@ -299,15 +299,16 @@ static saltus_status convert_chained(sbml_converter *c, const sbml_scope *in, co
     saltus_status status = SALTUS_OK;
     saltus_arena *arena = &c->r->model->arena;
     const int n = n_children(node);
-    const saltus_expr *all = NULL;
+    const saltus_expr *all = NULL, *b = NULL;
     if (n < 2) { /* nothing to compare: true */
         *out = saltus_expr_const(arena, 1.0);
         return sbml_made(c, *out);
     }
     for (int i = 0; i + 1 < n; ++i) {
-        const saltus_expr *a = NULL, *b = NULL;
+        const saltus_expr *a = NULL, *before = b;
         SALTUS_TRY(sbml_convert_node(c, in, child(node, i), depth + n - i, &a));
         SALTUS_TRY(sbml_convert_node(c, in, child(node, i + 1), depth + n - i, &b));
+        a = before && saltus_expr_draws(a) ? before : a; /* what is drawn is one number */
         const saltus_expr *pair = saltus_expr_2(arena, op, a, b);
         all = all ? saltus_expr_2(arena, SALTUS_OP_AND, all, pair) : pair;
         SALTUS_TRY(sbml_made(c, all));

@@ -6,13 +6,15 @@
 #include "read/sbml/sbml.h"
 
 /* Where names are looked up. Arguments of a function are converted where they are used, in the
- * scope of the call, so that sizes and depths are those of the tree that results. */
+ * scope of the call, so that sizes and depths are those of the tree that results. One that draws
+ * is one value, wherever it is used. */
 typedef struct sbml_scope {
     const struct sbml_scope *outer; /* scope of the call; NULL at the start of a formula */
     const void *origin;             /* function, law or stoichiometry that is being inlined */
     FunctionDefinition_t *function;
     const ASTNode_t *call;
-    int reaction; /* whose local parameters are visible, or -1 */
+    const saltus_expr **drawn; /* [argument of the function] one that draws, converted; or NULL */
+    int reaction;              /* whose local parameters are visible, or -1 */
 } sbml_scope;
 
 typedef struct sbml_converter {

@@ -171,16 +171,26 @@ static saltus_status not_defined(const sbml_converter *c, const char *name)
 static saltus_status convert_argument(sbml_converter *c, const sbml_scope *in, const char *name,
                                       int depth, const saltus_expr **out)
 {
+    saltus_status status = SALTUS_OK;
     const unsigned n = FunctionDefinition_getNumArguments(in->function);
     for (unsigned i = 0; i < n; ++i) {
         const ASTNode_t *argument = FunctionDefinition_getArgument(in->function, i);
         const char *argument_name = argument ? ASTNode_getName(argument) : NULL;
-        if (argument_name && strcmp(argument_name, name) == 0) {
-            return sbml_convert_node(c, in->outer, ASTNode_getChild(in->call, i), depth, out);
+        if (!argument_name || strcmp(argument_name, name) != 0) {
+            continue;
         }
+        SALTUS_TRY(sbml_convert_node(c, in->outer, ASTNode_getChild(in->call, i), depth, out));
+        if (saltus_expr_draws(*out)) { /* converted each time, so that its size and depth count */
+            in->drawn[i] = in->drawn[i] ? in->drawn[i] : *out;
+            *out = in->drawn[i];
+        }
+        goto done;
     }
-    return sbml_refuse(c, SALTUS_E_MODEL, "uses function '%s', whose '%s' is none of its arguments",
-                       FunctionDefinition_getId(in->function), name);
+    status =
+        sbml_refuse(c, SALTUS_E_MODEL, "uses function '%s', whose '%s' is none of its arguments",
+                    FunctionDefinition_getId(in->function), name);
+done:
+    return status;
 }
 
 saltus_status sbml_convert_name(sbml_converter *c, const sbml_scope *in, const ASTNode_t *node,
@@ -258,8 +268,15 @@ saltus_status sbml_convert_call(sbml_converter *c, const sbml_scope *in, const A
         goto done;
     }
     SALTUS_TRY(sbml_check_circle(c, in, function, name));
-    const sbml_scope inner = {
-        .outer = in, .origin = function, .function = function, .call = node, .reaction = -1};
+    const saltus_expr **drawn =
+        saltus_arena_alloc(&c->r->model->arena, (size_t)(n + 1) * sizeof *drawn);
+    SALTUS_TRY(sbml_made(c, drawn));
+    const sbml_scope inner = {.outer = in,
+                              .origin = function,
+                              .function = function,
+                              .call = node,
+                              .drawn = drawn,
+                              .reaction = -1};
     SALTUS_TRY(sbml_convert_node(c, &inner, body, depth + 1, out));
 done:
     return status;
