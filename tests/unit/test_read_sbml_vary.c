@@ -2,6 +2,7 @@
  * for each value that is known, exactly by all methods, and the mean field where there are others.
  */
 #include "../support/samples.h"
+#include "model/network/network.h"
 #include "same_model.h"
 #include "sbml_text.h"
 
@@ -369,6 +370,26 @@ static void rates_that_have_no_meaning_are_refused(void **state)
         SALTUS_E_UNSUPPORTED, "an assignment rule determines the size of 'cell'", NULL);
 }
 
+/* SBML has species before parameters, YAML behind them; errors of steps are sums in this order. */
+static void integrated_variables_are_in_one_order(void **state)
+{
+    (void)state;
+    const document d = {.rules = RATE_RULE("Y", CI("y")) RATE_RULE("y", CN("1"))
+                            RATE_RULE("cell", CN("2"))};
+    saltus_model *m = read_text(write_document(&d)), *again = NULL;
+    char *yaml = as_yaml(&d);
+    assert_int_equal(saltus_model_parse_yaml(yaml, strlen(yaml), "m", &again, NULL), SALTUS_OK);
+    assert_int_equal(saltus_model_freeze(m, SALTUS_LAW_LITERAL, NULL), SALTUS_OK);
+    assert_int_equal(saltus_model_freeze(again, SALTUS_LAW_LITERAL, NULL), SALTUS_OK);
+    assert_int_equal(m->network->tables.n_rates, 3);
+    for (int i = 0; i < 3; ++i) {
+        assert_string_equal(m->network->rate_names[i], again->network->rate_names[i]);
+    }
+    free(yaml);
+    saltus_model_destroy(m);
+    saltus_model_destroy(again);
+}
+
 /* Known and unknown values, rates of amounts and concentrations: no memory is no other model. */
 static void each_allocation_may_fail(void **state)
 {
@@ -420,6 +441,7 @@ int main(void)
         cmocka_unit_test(rates_of_amounts_are_those_of_the_mean_field),
         cmocka_unit_test(concentrations_fall_where_sizes_grow),
         cmocka_unit_test(rates_that_have_no_meaning_are_refused),
+        cmocka_unit_test(integrated_variables_are_in_one_order),
         cmocka_unit_test(each_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -169,9 +169,13 @@ done:
     return status;
 }
 
+/* The errors of a step are added up in the order of the variables. It is that of YAML, which has
+ * the kinds one after the other, so that a model has the same bits however it was written. */
 saltus_status saltus_compile_rates(saltus_freezer *f, const saltus_expr *const *triggers,
                                    saltus_error *err)
 {
+    static const saltus_kind kinds[] = {SALTUS_KIND_COMPARTMENT, SALTUS_KIND_PARAMETER,
+                                        SALTUS_KIND_SPECIES};
     saltus_status status = SALTUS_OK;
     saltus_tables *t = &f->net->tables;
     const size_t n = f->model->n_variables + 1;
@@ -179,11 +183,13 @@ saltus_status saltus_compile_rates(saltus_freezer *f, const saltus_expr *const *
     const char **names = saltus_arena_alloc(f->arena, n * sizeof *names);
     f->rate_programs = saltus_arena_alloc(f->arena, n * sizeof *f->rate_programs);
     SALTUS_NEED(rows && names && f->rate_programs);
-    for (size_t i = 0; i < f->model->n_variables; ++i) {
-        if (f->rates[i]) {
-            SALTUS_TRY(saltus_compile(f, f->rates[i], &f->rate_programs[t->n_rates], err));
-            names[t->n_rates] = f->model->variables[i].id;
-            rows[t->n_rates++] = f->net->bindings[i].row;
+    for (int k = 0; k < 3; ++k) {
+        for (size_t i = 0; i < f->model->n_variables; ++i) {
+            if (f->rates[i] && f->model->variables[i].kind == kinds[k]) {
+                SALTUS_TRY(saltus_compile(f, f->rates[i], &f->rate_programs[t->n_rates], err));
+                names[t->n_rates] = f->model->variables[i].id;
+                rows[t->n_rates++] = f->net->bindings[i].row;
+            }
         }
     }
     f->net->n_rate_rules = t->n_rates;
