@@ -238,10 +238,11 @@ static saltus_status allocate(saltus_freezer *f, saltus_error *err)
     f->is_real = saltus_calloc(n, sizeof *f->is_real);
     f->is_fixed = saltus_calloc(n, sizeof *f->is_fixed);
     f->is_drawn = saltus_calloc(n, sizeof *f->is_drawn);
+    f->is_smooth = saltus_calloc(n, sizeof *f->is_smooth);
     f->start_order = saltus_calloc(n, sizeof *f->start_order);
     SALTUS_NEED(f->values && f->amounts && f->reads && f->reacts && f->is_assigned && f->rules &&
                 f->has_time && f->moves && f->rates && f->order && f->seen && f->counts_of_rules &&
-                f->is_real && f->is_fixed && f->is_drawn && f->start_order);
+                f->is_real && f->is_fixed && f->is_drawn && f->is_smooth && f->start_order);
     saltus_network *net = f->net;
     net->bindings = saltus_arena_alloc(f->arena, n * sizeof *net->bindings);
     net->rule_variables = saltus_arena_alloc(f->arena, n * sizeof *net->rule_variables);
@@ -405,6 +406,7 @@ static void drop_scratch(saltus_freezer *f)
     saltus_free(f->is_real);
     saltus_free(f->is_fixed);
     saltus_free(f->is_drawn);
+    saltus_free(f->is_smooth);
     saltus_free(f->start_order);
     saltus_free(f->variates);
     saltus_free(f->rule_counts);

@@ -99,6 +99,7 @@ typedef struct saltus_freezer {
     bool *is_real;    /**< [variable] a species that is no count of molecules */
     bool *is_fixed;   /**< [variable] a species that nothing changes, in a model without lattice */
     bool *is_drawn;   /**< [variable] its value at time 0 differs from trajectory to trajectory */
+    bool *is_smooth;  /**< [variable] a continuous distribution gives it, once it is evaluated */
     int *start_order; /**< those of them that have no rule, in an order of evaluation */
     int n_starts;
     saltus_variate *variates;
@@ -255,6 +256,9 @@ SALTUS_MUST_CHECK saltus_status saltus_fill_kinks(saltus_freezer *f, saltus_erro
 /* variates.c */
 /** Refuse random numbers where there can be none. */
 SALTUS_MUST_CHECK saltus_status saltus_check_draws(const saltus_freezer *f, saltus_error *err);
+/** Whether a continuous distribution gives an expression its value, by itself or through variables
+ * that are evaluated. */
+bool saltus_is_smooth(const saltus_freezer *f, const saltus_expr *e);
 /** Find species that are real values. */
 void saltus_find_reals(saltus_freezer *f);
 /** What a distribution with n arguments is worth where one number must stand for it. */

@@ -211,7 +211,9 @@ static void end(evaluation *v, const frame *x)
     v->f->values[i] = e                                  ? saltus_expr_value(e, v->f->values, 0.0)
                       : var->kind == SALTUS_KIND_SPECIES ? 0.0 /* nothing reads it */
                                                          : __builtin_nan("");
-    v->f->is_real[i] |= may_be_part(v, i);
+    v->f->is_smooth[i] = e && saltus_is_smooth(v->f, e);
+    v->f->is_real[i] |=
+        may_be_part(v, i) || (v->f->is_fixed[i] && v->f->is_smooth[i] && !v->is_search);
     if (var->kind == SALTUS_KIND_SPECIES && !var->rule && !v->f->is_real[i]) {
         v->f->amounts[i] = v->f->values[i];
         v->f->values[i] = start_count(v, var, v->f->values[i]);

@@ -89,14 +89,15 @@ done:
 /* ---- species that are real values ---- */
 
 /* What poisson and its like give is whole, whatever their parameters are. */
-static bool is_continuous(const saltus_expr *e)
+bool saltus_is_smooth(const saltus_freezer *f, const saltus_expr *e)
 {
     if (e->op == SALTUS_OP_POISSON || e->op == SALTUS_OP_BINOMIAL || e->op == SALTUS_OP_BERNOULLI) {
         return false;
     }
-    bool found = saltus_op_draws(e->op);
+    bool found =
+        saltus_op_draws(e->op) || (e->op == SALTUS_OP_VARIABLE && f->is_smooth[e->variable]);
     for (int i = 0; i < e->n_args && !found; ++i) {
-        found = is_continuous(e->args[i]);
+        found = saltus_is_smooth(f, e->args[i]);
     }
     return found;
 }
@@ -112,7 +113,7 @@ void saltus_find_reals(saltus_freezer *f)
     for (size_t i = 0; i < m->n_variables; ++i) {
         const saltus_variable *v = &m->variables[i];
         f->is_real[i] = v->kind == SALTUS_KIND_SPECIES && !v->rule &&
-                        (v->rate || (v->initial && is_continuous(v->initial)));
+                        (v->rate || (v->initial && saltus_is_smooth(f, v->initial)));
         f->is_fixed[i] = v->kind == SALTUS_KIND_SPECIES && !v->rule && !v->rate;
     }
     for (size_t i = 0; i < m->n_events; ++i) {
@@ -121,7 +122,7 @@ void saltus_find_reals(saltus_freezer *f)
             const saltus_variable *v = &m->variables[a->variable];
             f->is_fixed[a->variable] = false;
             f->is_real[a->variable] |=
-                v->kind == SALTUS_KIND_SPECIES && !v->rule && is_continuous(a->value);
+                v->kind == SALTUS_KIND_SPECIES && !v->rule && saltus_is_smooth(f, a->value);
         }
     }
     for (size_t i = 0; i < m->n_reactions; ++i) {
