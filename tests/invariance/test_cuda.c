@@ -561,17 +561,16 @@ static void large_mean_fields_are_the_cpus(void **state)
 
 /* `fits` is whether the model's state fits into registers. The hash has leaps and exact steps in
  * it, too. */
-static void check_tau_bits(saltus_model *m, const char *name, const char *rng, bool fits,
-                           int64_t first, int64_t n)
+static void check_leaps(saltus_model *m, const char *name, saltus_plan_options plan, bool fits,
+                        int64_t first, int64_t n)
 {
     static const char *const leaping[] = {"auto", "global", "registers"};
-    saltus_plan_options plan = bits_plan("tau", rng, "scalar", 0);
     n = is_fake() ? n / 5 + 1 : n; /* threads that are played are slow */
     const uint64_t expected = bits_hash_plan(m, "cpu:generic", &plan, first, n, grid, N_GRID);
     for (int l = 0; l < (fits ? 3 : 2); ++l) {
         plan.layout = leaping[l];
         if (bits_hash_plan(m, "cuda", &plan, first, n, grid, N_GRID) != expected) {
-            fail_msg("tau, %s, %s: other bits with layout %s", name, rng, leaping[l]);
+            fail_msg("tau, %s, %s: other bits with layout %s", name, plan.rng, leaping[l]);
         }
     }
     plan.layout = "shared";
@@ -580,6 +579,12 @@ static void check_tau_bits(saltus_model *m, const char *name, const char *rng, b
     if (!fits) {
         bits_refused(m, "cuda", &plan);
     }
+}
+
+static void check_tau_bits(saltus_model *m, const char *name, const char *rng, bool fits,
+                           int64_t first, int64_t n)
+{
+    check_leaps(m, name, bits_plan("tau", rng, "scalar", 0), fits, first, n);
 }
 
 static void leaps_have_the_bits_of_the_cpu(void **state)
@@ -846,6 +851,28 @@ static void reactions_that_idle_have_the_bits_of_the_cpu(void **state)
     }
 }
 
+/* Leaps that lead to where laws are negative or NaN, and their reactions would idle. */
+static void leaps_may_lack_reactants(void **state)
+{
+    static const char text[] =
+        "lacking reactants: idle\nspecies: {A: 1000, B: 5000, C: 3000}\nreactions:\n"
+        "  a: {equation: 600 A -> B, law: \"piecewise(0.01*A, A > 599, %s)\"}\n"
+        "  b: A -> B @ 0.5\n  c: B -> A @ 0.1\n  d: C -> 0 @ 1\n  e: 0 -> C @ 3000\n";
+    saltus_plan_options plan = bits_plan("tau", "philox", "scalar", 0);
+    char one[sizeof text + 10];
+    (void)state;
+    need_gpu("cuda");
+    plan.epsilon = 0.9;
+    plan.n_critical = 0;
+    for (int i = 0; i < 2; ++i) {
+        const char *law = i == 0 ? "-1" : "0/0";
+        (void)snprintf(one, sizeof one, text, law);
+        saltus_model *m = bits_parse(one);
+        check_leaps(m, law, plan, true, 0, 200);
+        saltus_model_destroy(m);
+    }
+}
+
 /* More events wait at once than a GPU's thread has room for. */
 static void what_does_not_fit_runs_on_the_cpu(void **state)
 {
@@ -1075,6 +1102,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(odd_shapes_have_the_bits_of_the_cpu),
         cmocka_unit_test(dead_ends_have_the_bits_of_the_cpu),
         cmocka_unit_test(reactions_that_idle_have_the_bits_of_the_cpu),
+        cmocka_unit_test(leaps_may_lack_reactants),
         cmocka_unit_test(what_does_not_fit_runs_on_the_cpu),
         cmocka_unit_test(troubles_have_the_words_of_the_cpu),
         cmocka_unit_test(auto_takes_what_is_sooner_done),

@@ -112,6 +112,13 @@ static const char *const models[] = {
     "species: {A: 500, B: 0, C: 30}\n"
     "reactions:\n"
     "  a: A -> B @ 1\n  b: B -> A @ 1\n  c: B + C -> A @ 0.01\n  d: 0 -> C @ 9\n",
+
+    /* laws that are negative or NaN where leaps lead to, and their reactions would idle */
+    "lacking reactants: idle\nspecies: {A: 1000, B: 5000, C: 3000}\n"
+    "reactions:\n"
+    "  a: {equation: 600 A -> B, law: \"piecewise(0.01*A, A > 599, -1)\"}\n"
+    "  b: {equation: 500 A -> B, law: \"piecewise(0.01*A, A > 499, 0/0)\"}\n"
+    "  c: A -> B @ 0.5\n  d: B -> A @ 0.1\n  e: C -> 0 @ 1\n  f: 0 -> C @ 3000\n",
 };
 
 static void lanes_leap_as_one_at_a_time(void **state)

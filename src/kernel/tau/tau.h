@@ -319,6 +319,22 @@ SALTUS_FN saltus_attempt saltus_leap_predict(saltus_trajectory *p, saltus_direct
     return saltus_leap_attempt(p, l);
 }
 
+/* Propensity r where a leap leads to, of the counts in p->v: 0 where it is none, and the reaction
+ * would idle. */
+SALTUS_FN double saltus_leap_after(saltus_trajectory *p, int r)
+{
+    const saltus_tables *n = p->n;
+    const double a = saltus_propensity(p, r);
+    if (SALTUS_RARE(n->idles && !(a >= 0.0))) {
+        for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
+            if (p->v[SALTUS_AT(n->change_species[c])] < -(double)n->change_amount[c]) {
+                return 0.0;
+            }
+        }
+    }
+    return a;
+}
+
 /* As many firings more, or fewer, as the mean of the propensities before and after the leap gives:
  * half their difference times `length`, randomly rounded, and not more fewer than there are. */
 SALTUS_FN saltus_attempt saltus_leap_correct(saltus_trajectory *p, saltus_direct *d, saltus_leap *l,
@@ -335,7 +351,7 @@ SALTUS_FN saltus_attempt saltus_leap_correct(saltus_trajectory *p, saltus_direct
         if (!(a > 0.0) || l->critical[SALTUS_AT(r)]) {
             continue;
         }
-        const double after = saltus_propensity(p, r),
+        const double after = saltus_leap_after(p, r),
                      more = saltus_tau_more(0.5 * length, a, after);
         if (!(after >= 0.0) || !(more * (double)n->largest_change < 0x1p50)) {
             return SALTUS_TOO_LONG;

@@ -4,6 +4,7 @@
  * ssa/direct_driver.h lists; before this header is included there are, for leaps,
  *
  *     SALTUS_N_REACTIONS, SALTUS_LARGEST_CHANGE
+ *     SALTUS_MAY_LACK                1: a reaction may lack what it takes; then its law is anything
  *     saltus_leaper_laws(s, a)         the propensities, a[reaction]
  *     saltus_leaper_bound(s, tau, a, critical)
  *                                    how long a leap may be; *critical is the sum of the critical
@@ -91,7 +92,8 @@ SALTUS_FN int saltus_leaper_correct(saltus_leaper *w, saltus_firings *f, double 
             if (r < SALTUS_N_REACTIONS) {
                 const int leaps = a > 0.0;
                 is_good &= !leaps || (after >= 0.0 && more * SALTUS_LARGEST_CHANGE < 0x1p50);
-                w->bad |= leaps && !(more * SALTUS_LARGEST_CHANGE < SALTUS_MOST_FIRINGS);
+                w->bad |= leaps && (!(more * SALTUS_LARGEST_CHANGE < SALTUS_MOST_FIRINGS) ||
+                                    (SALTUS_MAY_LACK && after < 0.0));
                 f->more[r] = leaps ? whole : r == one ? 1.0 : 0.0;
             }
         }

@@ -95,8 +95,9 @@ void saltus_put_leaps(const saltus_writer *w)
     const saltus_tables *t = w->t;
     fprintf(w->out,
             "#define SALTUS_N_REACTIONS %d\n#define SALTUS_LARGEST_CHANGE %" PRId64 ".0\n"
+            "#define SALTUS_MAY_LACK %d\n"
             "SALTUS_FN void saltus_leaper_laws(const saltus_worker_state *s, double *a)\n{\n",
-            t->n_reactions, t->largest_change);
+            t->n_reactions, t->largest_change, t->idles && t->n_unsafe > 0);
     for (int r = 0; r < t->n_reactions; ++r) {
         fprintf(w->out, "    a[%d] = saltus_law%d(s);\n", r, r);
     }
