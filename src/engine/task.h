@@ -102,6 +102,7 @@ typedef struct saltus_task {
     const saltus_columns *columns;
     const uint8_t *varies; /**< [number of a row] whether it is not the same at all points; NULL:
                                 jobs have no rows */
+    const double *largest; /**< [number of a row] of all points; NULL likewise */
     const saltus_generator *generator;
     saltus_method method;
     const double *amounts; /**< [species] at time 0, of method ode, whose counts are real and

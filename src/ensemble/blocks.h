@@ -17,6 +17,7 @@ typedef struct saltus_run_points {
     int64_t size;       /**< of a row */
     const double *rows; /**< [point][size], model/freeze/point.h */
     const uint8_t *varies; /**< [size] whether it is not the same at all points */
+    const double *largest; /**< [size] of all points */
     bool together;         /**< blocks that go over the ends of points are delivered as they are;
                                 else as one block for each point */
     int64_t failed;        /**< out: the point at which a trajectory failed, or -1 */

@@ -472,6 +472,7 @@ static saltus_status set_up(run *r, saltus_error *err)
     r->source = (saltus_source){r, take, finish_jobs, finish_reduced};
     r->task = saltus_plan_task(plan);
     r->task.varies = r->points ? r->points->varies : NULL;
+    r->task.largest = r->points ? r->points->largest : NULL;
     r->task.space.frame_times = r->options->frame_times;
     r->task.space.n_frames = r->sink->frame ? r->options->n_frames : 0;
     r->task.space.sink = r->sink;

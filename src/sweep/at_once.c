@@ -280,6 +280,7 @@ static saltus_status run_segment(at_once *o, const segment *s, saltus_error *err
                                 .size = o->size,
                                 .rows = s->rows,
                                 .varies = s->varies,
+                                .largest = s->largest,
                                 .together = o->sink->add != NULL,
                                 .failed = -1};
     SALTUS_TRY(check_layout(o, s, err));

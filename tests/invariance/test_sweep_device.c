@@ -449,6 +449,7 @@ static void points_may_be_unlike(void **state)
         {observed, {"c=list:1,2,4"}, "global", NULL, 5, SALTUS_RECORD_STATS, false, "A,[A]"},
         {many, {"B=list:0,5e9"}, "auto", NULL, 2, SALTUS_RECORD_STATS, false, NULL},
         {many, {"B=list:0,4e15"}, "auto", NULL, 2, SALTUS_RECORD_STATS, false, NULL},
+        {many, {"B=list:0,5e9"}, "global", NULL, 2, SALTUS_RECORD_STATS, false, NULL},
     };
     (void)state;
     need_gpu("cuda");

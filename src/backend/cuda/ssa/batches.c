@@ -50,13 +50,33 @@ done:
     return status;
 }
 
-static saltus_status set_up(saltus_gpu_worker *c, saltus_gpus *gpus, const saltus_gpu *gpu,
-                            saltus_error *err)
+/* The layout, in a form that holds the largest counts of all points. */
+static saltus_status make_layout(saltus_gpu_worker *c, const saltus_gpus *gpus,
+                                 const saltus_gpu *gpu, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_task *task = c->task;
     const saltus_needs needs = {task->generator->rng, task->method, task->varies,
                                 saltus_gpus_share(gpus, task->n_expected)};
+    saltus_tables tables = *task->tables;
+    int64_t *counts = NULL;
+    if (task->largest) {
+        counts = saltus_calloc((size_t)tables.n_species, sizeof *counts);
+        SALTUS_NEED(counts);
+        tables = saltus_point_apply(task->tables, task->largest, counts);
+    }
+    SALTUS_TRY(saltus_layout_make(task->layout, &tables, needs, &gpu->limits, task->block,
+                                  &c->layout, err));
+done:
+    saltus_free(counts);
+    return status;
+}
+
+static saltus_status set_up(saltus_gpu_worker *c, saltus_gpus *gpus, const saltus_gpu *gpu,
+                            saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_task *task = c->task;
     if (task->n_times > INT32_MAX) {
         SALTUS_FAIL(SALTUS_E_INVALID, "%lld sample times: a GPU takes at most 2^31 - 1",
                     (long long)task->n_times);
@@ -66,8 +86,7 @@ static saltus_status set_up(saltus_gpu_worker *c, saltus_gpus *gpus, const saltu
     CU(event_create(&c->start, 0), "making an event");
     CU(event_create(&c->end, 0), "making an event");
     SALTUS_TRY(saltus_stopwatch_start(c->cu, task, c->stream, &c->watch, err));
-    SALTUS_TRY(saltus_layout_make(task->layout, task->tables, needs, &gpu->limits, task->block,
-                                  &c->layout, err));
+    SALTUS_TRY(make_layout(c, gpus, gpu, err));
     SALTUS_TRY(load_kernel(c, gpus, gpu, err));
     SALTUS_TRY(saltus_upload(c->cu, task, &c->layout.packed, NULL, &c->model, err));
     c->launch.packed = c->layout.packed;
