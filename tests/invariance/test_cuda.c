@@ -1077,9 +1077,29 @@ static void warps_have_the_bits_of_the_cpu(void **state)
 }
 
 /* With a name, as `events_*`, those tests alone. */
+/* The threads of a warp that are together, whoever these are, leap or take exact steps as most of
+ * them say; trajectories end, and others begin. */
+static void votes_have_the_bits_of_the_cpu(void **state)
+{
+    static const char *const layouts[] = {"registers", "global"};
+    saltus_plan_options plan = bits_plan("tau", "philox", "scalar", 0);
+    (void)state;
+    saltus_model *m = bits_parse("species: {A: 900, B: 40}\n"
+                                 "reactions: {a: A + B -> 2 A @ 0.2, b: A -> B @ 90, c: 0 -> B @ "
+                                 "1e3, d: B -> 0 @ 9}\n");
+    plan.n_exact = 9;
+    const uint64_t expected = bits_hash_plan(m, "cpu:generic", &plan, 3, 70, grid, N_GRID);
+    for (int l = 0; l < 2; ++l) {
+        plan.layout = layouts[l];
+        assert_true(bits_hash_plan(m, "cuda", &plan, 3, 70, grid, N_GRID) == expected);
+    }
+    saltus_model_destroy(m);
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest warps[] = {cmocka_unit_test(warps_have_the_bits_of_the_cpu)};
+    const struct CMUnitTest warps[] = {cmocka_unit_test(warps_have_the_bits_of_the_cpu),
+                                       cmocka_unit_test(votes_have_the_bits_of_the_cpu)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(models_have_the_bits_of_the_cpu),
         cmocka_unit_test(random_networks_have_the_bits_of_the_cpu),
