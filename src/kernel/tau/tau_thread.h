@@ -263,13 +263,14 @@ SALTUS_FN saltus_turn saltus_leaper_turn(saltus_leaper *w, saltus_worker_state *
 SALTUS_FN void saltus_leaper_run(saltus_leaper *w, saltus_worker_state *s, const saltus_launch *a)
 {
     saltus_firings f;
-    uint32_t here = saltus_warp_here();
+    const uint32_t all = saltus_warp_here();
+    uint32_t here = all;
     double total;
     saltus_turn turn = saltus_leaper_turn(w, s, a, &total);
     for (;;) {
         here = saltus_warp_ballot(here, turn != SALTUS_TURN_REST);
         if (turn == SALTUS_TURN_REST) {
-            return;
+            break;
         }
         const saltus_turn now = saltus_warp_mostly(here, turn == SALTUS_TURN_LEAP)
                                     ? SALTUS_TURN_LEAP
@@ -288,6 +289,7 @@ SALTUS_FN void saltus_leaper_run(saltus_leaper *w, saltus_worker_state *s, const
             turn = saltus_leaper_turn(w, s, a, &total);
         }
     }
+    saltus_warp_wait_for(all); /* they take new trajectories together */
 }
 
 /* What a trajectory has beside its counts. */
