@@ -168,9 +168,10 @@ saltus_status saltus_layout_compile(const saltus_ssa_layout *layout, const saltu
     /* If state in registers spills, fewer threads are better: blocks of a multiprocessor to try, 0
      * for as many as the compiler thinks right. */
     const int tries[] = {wanted - 1, 0, 1};
-    for (int i = wanted > 2   ? 0
-                 : wanted > 0 ? 1
-                              : 2;
+    for (int i = wanted > 2    ? 0
+                 : wanted == 2 ? 1
+                 : wanted == 0 ? 2
+                               : 3;
          i < 3 && out->usage.spill_bytes > 0 && layout->state == SALTUS_STATE_REGISTERS; ++i) {
         saltus_free(out->image);
         SALTUS_TRY(
