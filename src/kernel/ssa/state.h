@@ -321,7 +321,7 @@ SALTUS_FN int32_t saltus_ode_components(const saltus_tables *t, int is_mean)
  * the part of the state that has it, name, how many elements), where `t` are the network's tables.
  * The members of a launch, the memory of the scalar engine and of a GPU's threads, and the
  * addresses in a thread are made from these lists, so that a new array is a member above and a line
- * here. Shared memory, which is scarce, is laid out by hand (direct_global.h). */
+ * here. */
 /* clang-format off */
 #define SALTUS_TRAJECTORY_ARRAYS(X)                                                                \
     X(double, trajectory, v, t->n_rows)                                                            \

@@ -13,6 +13,7 @@
 #ifndef SALTUS_LEAPS
 #define SALTUS_LEAPS 0 /* 1: by tau-leaping */
 #endif
+
 #include "kernel/ssa/direct_tree.h"
 #include "kernel/ssa/launch.h"
 

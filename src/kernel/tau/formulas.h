@@ -37,16 +37,16 @@ SALTUS_FN saltus_f64 saltus_tau_order(double order, int own, saltus_f64 x)
     return order / own * sum;
 }
 
-/** Where reaction r is critical among the lanes `fires`: n_critical firings may exhaust a reactant,
- * of the counts v. */
-SALTUS_FN saltus_mask saltus_tau_critical(const saltus_tables *n, const saltus_tau *tau,
+/** Where reaction r is critical among the lanes `fires`: so many firings may exhaust a reactant, of
+ * the counts v. */
+SALTUS_FN saltus_mask saltus_tau_critical(const saltus_tables *n, int n_firings,
                                           const saltus_f64 *v, int r, saltus_mask fires)
 {
     saltus_mask critical = fires & 0;
     for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
         const int64_t amount = n->change_amount[c];
         if (amount < 0) {
-            const double few = (double)tau->n_critical * (double)-amount;
+            const double few = (double)n_firings * (double)-amount;
             critical |= fires & SALTUS_LT(v[SALTUS_AT(n->change_species[c])], saltus_splat(few));
         }
     }

@@ -222,7 +222,7 @@ SALTUS_FN double saltus_leap_bound(const saltus_trajectory *p, const saltus_dire
         if (!(a > 0.0)) {
             continue;
         }
-        const int critical = saltus_tau_critical(n, &l->tau, p->v, r, -1) != 0;
+        const int critical = saltus_tau_critical(n, l->tau.n_critical, p->v, r, -1) != 0;
         l->critical[SALTUS_AT(r)] = (uint8_t)critical;
         if (critical) {
             total += a;
@@ -323,16 +323,10 @@ SALTUS_FN saltus_attempt saltus_leap_predict(saltus_trajectory *p, saltus_direct
  * would idle. */
 SALTUS_FN double saltus_leap_after(saltus_trajectory *p, int r)
 {
-    const saltus_tables *n = p->n;
     const double a = saltus_propensity(p, r);
-    if (SALTUS_RARE(n->idles && !(a >= 0.0))) {
-        for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
-            if (p->v[SALTUS_AT(n->change_species[c])] < -(double)n->change_amount[c]) {
-                return 0.0;
-            }
-        }
-    }
-    return a;
+    return SALTUS_RARE(p->n->idles && !(a >= 0.0)) && saltus_tau_critical(p->n, 1, p->v, r, -1)
+               ? 0.0
+               : a;
 }
 
 /* As many firings more, or fewer, as the mean of the propensities before and after the leap gives:
@@ -532,7 +526,7 @@ SALTUS_FN int saltus_tau_go(saltus_trajectory *p, saltus_direct *d, saltus_leap 
     return 0;
 }
 
-/* Exact steps that a thread takes before it looks at what others of its warp have before them. */
+/* Exact steps that a thread takes from one vote of its warp to the next. */
 enum { SALTUS_EXACT_STEPS = SALTUS_DEVICE ? 8 : 1 };
 
 /**

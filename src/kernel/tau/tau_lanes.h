@@ -94,7 +94,7 @@ SALTUS_FN saltus_f64 saltus_leaps_mark(const saltus_tables *n, const saltus_tau 
                                        saltus_f64 *critical_total)
 {
     const saltus_mask fires = SALTUS_LT(saltus_splat(0.0), a);
-    const saltus_mask critical = saltus_tau_critical(n, tau, v, r, fires);
+    const saltus_mask critical = saltus_tau_critical(n, tau->n_critical, v, r, fires);
     const saltus_mask free = fires & ~critical;
     saltus_tau_add(n, r, SALTUS_AS_F64(SALTUS_AS_I64(a) & free), b->drift, b->spread);
     *critical_total = *critical_total + SALTUS_AS_F64(SALTUS_AS_I64(a) & critical);

@@ -244,8 +244,9 @@ SALTUS_FN saltus_turn saltus_leaper_turn(saltus_leaper *w, saltus_worker_state *
     saltus_trajectory *const p = &w->trajectory;
     *total = saltus_state_total(s, a, &w->bad) + 0.0; /* no -0 */
     w->bad |= !(*total < SALTUS_INFINITY);
+    const int reacts = *total > 0.0;
     while (!w->bad) {
-        if (p->t<w->stop && * total> 0.0) {
+        if (reacts && p->t < w->stop) {
             return p->block >= p->limit ? SALTUS_TURN_REST
                    : p->exact > 0       ? SALTUS_TURN_EXACT
                                         : SALTUS_TURN_LEAP;
