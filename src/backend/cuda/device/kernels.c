@@ -10,7 +10,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -62,36 +61,17 @@ static bool find_cache(char path[PATH_SIZE])
            (folder.st_mode & (S_IWGRP | S_IWOTH)) == 0 && access(path, W_OK | X_OK) == 0;
 }
 
-static char hash_of_kernels[65]; /* "" when memory ran out */
-
-static void hash_kernels(void)
-{
-    char *all = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&all, &size);
-    for (int i = 0; out && i < saltus_n_kernel_texts; ++i) {
-        (void)fputs(saltus_kernel_texts[i], out);
-    }
-    if (out && fclose(out) == 0) {
-        saltus_sha256_hex(all, size, hash_of_kernels);
-    }
-    free(all);
-}
-
 /* The name of the file for a text: a hash of the text, the kernels, the options and the compiler.
  */
 static saltus_status hash_all(const char *text, const char *const *options, const saltus_nvrtc *rtc,
                               char hex[65], saltus_error *err)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT; /* they are long */
     saltus_status status = SALTUS_OK;
     char *all = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&all, &size);
     SALTUS_NEED(out);
-    (void)pthread_once(&once, hash_kernels);
-    SALTUS_NEED(hash_of_kernels[0]);
-    (void)fprintf(out, "nvrtc %d.%d\n%s\n%s", rtc->major, rtc->minor, hash_of_kernels, text);
+    (void)fprintf(out, "nvrtc %d.%d\n%s\n%s", rtc->major, rtc->minor, saltus_kernel_sha256, text);
     for (int i = 0; i < N_OPTIONS; ++i) {
         (void)fprintf(out, "%s\n", options[i]);
     }

@@ -10,6 +10,7 @@
 extern const char *const saltus_kernel_names[];
 extern const char *const saltus_kernel_texts[];
 extern const int saltus_n_kernel_texts;
+extern const char saltus_kernel_sha256[]; /**< of all texts, one behind the other */
 
 /** Write a double into a text, exactly. */
 void saltus_put_number(FILE *out, double x);
