@@ -287,7 +287,7 @@ saltus_status saltus_mpd_work(const saltus_mpd_tables *tables, const saltus_task
     if (task->peers) {
         SALTUS_TRY(saltus_mpd_lead_create(tables, task, engine, &lead, &all, err));
     }
-    while (source->take(source->user, &job, 1, true) == 1) {
+    while (saltus_source_take(source, &job, 1, true) == 1) {
         SALTUS_TRY(simulate(tables, task, &all, &job, err));
         saltus_reached_store(task->reached, 0.0, 0);
         SALTUS_TRY(source->done(source->user, &job, 1, err));

@@ -559,7 +559,7 @@ saltus_status saltus_scalar_work(const saltus_instruction_set *set, const saltus
     saltus_scalar_engine *w = NULL;
     saltus_job job;
     SALTUS_TRY(saltus_scalar_create(task, set, &w, err));
-    while (source->take(source->user, &job, 1, true) == 1) {
+    while (saltus_source_take(source, &job, 1, true) == 1) {
         SALTUS_TRY(saltus_scalar_run_job(w, task, &job, err));
         saltus_reached_store(task->reached, 0.0, 0);
         SALTUS_TRY(source->done(source->user, &job, 1, err));

@@ -27,7 +27,7 @@ static void swap(turns *c, int i, int j)
 static saltus_status fill(turns *c, const saltus_source *source, saltus_error *err)
 {
     while (c->n_running < c->n &&
-           source->take(source->user, c->job_of[c->n_running], 1, c->n_running == 0) == 1) {
+           saltus_source_take(source, c->job_of[c->n_running], 1, c->n_running == 0) == 1) {
         saltus_scalar_engine *w = c->scalars[c->n_running];
         const saltus_job *job = c->job_of[c->n_running];
         ++c->n_running;

@@ -4,6 +4,21 @@
 
 #include <string.h>
 
+int saltus_source_take(const saltus_source *source, saltus_job *jobs, int max, bool wait)
+{
+    enum { AT_ONCE = 64 };
+    saltus_ticket tickets[AT_ONCE];
+    int n = 0;
+    for (int asked = AT_ONCE, got = AT_ONCE; got == asked && n < max; n += got) {
+        asked = max - n < AT_ONCE ? max - n : AT_ONCE;
+        got = source->take(source->user, tickets, asked, wait && n == 0);
+        for (int i = 0; i < got; ++i) {
+            jobs[n + i] = source->open(source->user, &tickets[i]);
+        }
+    }
+    return n;
+}
+
 /* The last of n_times samples of n columns of 8 bytes. */
 static void keep_last(void *to, const void *samples, int64_t n_times, int n)
 {

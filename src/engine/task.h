@@ -28,22 +28,33 @@ typedef struct saltus_kept {
     saltus_tally tally; /**< of one that had ended */
 } saltus_kept;
 
-/** A trajectory to simulate and where its samples go. */
-typedef struct saltus_job {
+/** A trajectory to simulate. A device takes a million of them at a time, and to write what is not
+ * needed of each takes longer than to simulate some models: so memory for samples is told when a
+ * job is made of one. */
+typedef struct saltus_ticket {
     int64_t trajectory;
     const double
         *point; /**< its row of numbers, model/freeze/point.h; NULL: those of the task's tables */
+    const saltus_kept *kept; /**< NULL, or what an engine may start from instead of time 0 */
+    void *block;             /**< the source's own */
+    int32_t place;           /**< in the block, likewise */
+    bool is_reduced; /**< out: its samples are in the partial result it is handed over with */
+} saltus_ticket;
+
+/** A ticket's trajectory and where its samples go. */
+typedef struct saltus_job {
+    int64_t trajectory;
+    const double *point;
+    const saltus_kept *kept;
+    void *block;
+    int64_t place;
     int64_t *counts;     /**< [point][count]; reduced: [count] at the last point, or nothing */
     double *observables; /**< [point][observable]; reduced: likewise */
     int64_t *splits[SALTUS_N_SPLITS]; /**< [point][part][count], if the task's space wants them */
     double *derived;                  /**< [quantity] of the task's derivation, or NULL */
     saltus_tally tally;               /**< out: what was counted; 0 at first */
-    bool is_reduced;     /**< out: its samples are in the partial result it is handed over with */
     const int64_t *rest; /**< out: [point][count] of a trajectory that done() is to reduce */
     const double *rest_observables; /**< out: its [point][observable] */
-    const saltus_kept *kept;        /**< NULL, or what an engine may start from instead of time 0 */
-    void *block;                    /**< the source's own */
-    int64_t place;                  /**< likewise */
 } saltus_job;
 
 /** Saves trajectories that are under way. */
@@ -63,6 +74,7 @@ typedef struct saltus_reduction {
 
 /** What a backend made of the samples of some trajectories; valid until it is handed over. */
 typedef struct saltus_partial {
+    saltus_tally tally;         /**< what was counted in them */
     const saltus_sum *sums;     /**< [point][count] */
     const uint64_t *real_sums;  /**< [point][observable][SALTUS_EXACT_WORDS] */
     const double *least, *most; /**< [point][observable] */
@@ -73,17 +85,22 @@ typedef struct saltus_partial {
 /** Where a worker's jobs come from and go to; its functions may be called from any thread. */
 typedef struct saltus_source {
     void *user;
-    /** The next jobs, at most `max`. Returns their number. 0: none at present, or, with `wait`,
+    /** The next tickets, at most `max`. Returns their number. 0: none at present, or, with `wait`,
      * none ever again. With `wait` it blocks while there may be more. */
-    int (*take)(void *user, saltus_job *jobs, int max, bool wait);
+    int (*take)(void *user, saltus_ticket *tickets, int max, bool wait);
+    /** The job of a ticket that is neither done nor reduced. */
+    saltus_job (*open)(void *user, const saltus_ticket *ticket);
     /** The samples of jobs[n] of one block are complete. Not SALTUS_OK: stop working and return it.
      * A job that done() is to reduce comes alone. */
     saltus_status (*done)(void *user, const saltus_job *jobs, int n, saltus_error *err);
-    /** Of jobs[n], which are those of one block that one call of `take` gave, the marked ones have
-     * ended, and `partial` is made of their samples; done() is not called for them. */
-    saltus_status (*reduced)(void *user, const saltus_job *jobs, int n,
+    /** Of tickets[n], which are those of one block that one call of `take` gave, the marked ones
+     * have ended, and `partial` is made of their samples; done() is not called for them. */
+    saltus_status (*reduced)(void *user, const saltus_ticket *tickets, int n,
                              const saltus_partial *partial, saltus_error *err);
 } saltus_source;
+
+/** source->take with jobs. */
+int saltus_source_take(const saltus_source *source, saltus_job *jobs, int max, bool wait);
 
 /** What a run on a lattice records beside totals; engine/record.h serves it. */
 typedef struct saltus_recording {

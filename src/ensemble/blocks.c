@@ -275,10 +275,7 @@ saltus_status saltus_blocks_open(saltus_blocks *b, int max, saltus_error *err)
     f->is_open = true;
     f->is_ready = false;
     f->prepared = NULL;
-    for (int64_t i = 0; i < n; ++i) {
-        f->memory->trajectories[i] = b->options->first_trajectory + number_of(b, b->next + i);
-        f->memory->is_finished[i] = false;
-    }
+    memset(f->memory->is_finished, 0, (size_t)n);
     ++b->n_opened;
 done:
     return status;
@@ -290,16 +287,25 @@ static const double *row_of(const saltus_blocks *b, int64_t trajectory)
     return p ? p->rows + trajectory / p->n_each * p->size : NULL;
 }
 
-/* The i-th trajectory of a block, and its memory there. */
-static saltus_job job_of(const saltus_blocks *b, saltus_filling *f, int64_t i)
+static saltus_ticket ticket_of(const saltus_blocks *b, saltus_filling *f, int64_t i)
 {
-    const saltus_buffer *m = f->memory;
-    saltus_job job = {.trajectory = m->trajectories[i],
-                      .point = row_of(b, f->first + i),
+    return (saltus_ticket){.trajectory = f->memory->trajectories[i],
+                           .point = row_of(b, f->first + i),
+                           .block = f,
+                           .place = (int32_t)i};
+}
+
+saltus_job saltus_blocks_job(const saltus_blocks *b, const saltus_ticket *ticket)
+{
+    const int64_t i = ticket->place;
+    const saltus_buffer *m = ((saltus_filling *)ticket->block)->memory;
+    saltus_job job = {.trajectory = ticket->trajectory,
+                      .point = ticket->point,
+                      .kept = ticket->kept,
                       .counts = m->counts + i * b->counts_size,
                       .observables = m->observables + i * b->observables_size,
                       .derived = b->derivation ? m->derived + i * n_derived(b) : NULL,
-                      .block = f,
+                      .block = ticket->block,
                       .place = i};
     for (int k = 0; k < SALTUS_N_SPLITS; ++k) {
         job.splits[k] = m->splits[k] + i * b->splits_size[k];
@@ -316,10 +322,15 @@ saltus_piece saltus_blocks_reserve(saltus_blocks *b, int max)
     return piece;
 }
 
-void saltus_blocks_write_jobs(const saltus_blocks *b, const saltus_piece *piece, saltus_job *jobs)
+void saltus_blocks_write_tickets(const saltus_blocks *b, const saltus_piece *piece,
+                                 saltus_ticket *tickets)
 {
+    saltus_filling *f = piece->block;
     for (int i = 0; i < piece->n; ++i) {
-        jobs[i] = job_of(b, piece->block, piece->first + i);
+        const int64_t place = piece->first + i;
+        f->memory->trajectories[place] =
+            b->options->first_trajectory + number_of(b, f->first + place);
+        tickets[i] = ticket_of(b, f, place);
     }
 }
 
@@ -344,15 +355,32 @@ void saltus_blocks_close_oldest(saltus_blocks *b)
     ++b->delivered;
 }
 
-bool saltus_filling_mark(const saltus_job *job)
+void saltus_filling_note(const saltus_job *job, saltus_tally *tally)
 {
-    saltus_filling *f = job->block;
-    f->memory->is_finished[job->place] = true;
-    if (f->memory->tallies) {
-        f->memory->tallies[job->place] = job->tally;
+    const saltus_buffer *m = ((saltus_filling *)job->block)->memory;
+    m->is_finished[job->place] = true;
+    if (m->tallies) {
+        m->tallies[job->place] = job->tally;
     }
-    saltus_tally_add(&f->tally, &job->tally);
-    return --f->n_left == 0;
+    saltus_tally_add(tally, &job->tally);
+}
+
+int64_t saltus_filling_note_reduced(const saltus_ticket *tickets, int n)
+{
+    const saltus_buffer *m = ((saltus_filling *)tickets[0].block)->memory;
+    int64_t n_reduced = 0;
+    for (int i = 0; i < n; ++i) {
+        m->is_finished[tickets[i].place] |= tickets[i].is_reduced;
+        n_reduced += tickets[i].is_reduced;
+    }
+    return n_reduced;
+}
+
+bool saltus_filling_count(saltus_filling *f, int64_t n, const saltus_tally *tally)
+{
+    saltus_tally_add(&f->tally, tally);
+    f->n_left -= n;
+    return n > 0 && f->n_left == 0;
 }
 
 void saltus_blocks_keep_ended(const saltus_blocks *b, saltus_checkpoint *checkpoint)
@@ -361,7 +389,8 @@ void saltus_blocks_keep_ended(const saltus_blocks *b, saltus_checkpoint *checkpo
         saltus_filling *f = &b->ring[k];
         for (int64_t i = 0; f->is_open && i < f->n; ++i) {
             if (f->memory->is_finished[i]) {
-                saltus_job job = job_of(b, f, i);
+                const saltus_ticket ticket = ticket_of(b, f, i);
+                saltus_job job = saltus_blocks_job(b, &ticket);
                 job.tally = f->memory->tallies[i];
                 saltus_checkpoint_keep_ended(checkpoint, &job);
             }

@@ -96,15 +96,22 @@ bool saltus_blocks_are_full(const saltus_blocks *b);
 SALTUS_MUST_CHECK saltus_status saltus_blocks_open(saltus_blocks *b, int max, saltus_error *err);
 /** The next trajectories of the block that was opened last, max at most. */
 saltus_piece saltus_blocks_reserve(saltus_blocks *b, int max);
-/** Write their jobs[piece->n]; needs no lock. */
-void saltus_blocks_write_jobs(const saltus_blocks *b, const saltus_piece *piece, saltus_job *jobs);
+/** Write their tickets[piece->n]; needs no lock, as little as the job of one. */
+void saltus_blocks_write_tickets(const saltus_blocks *b, const saltus_piece *piece,
+                                 saltus_ticket *tickets);
+saltus_job saltus_blocks_job(const saltus_blocks *b, const saltus_ticket *ticket);
 /** The oldest block that is not delivered. */
 saltus_filling *saltus_blocks_oldest(const saltus_blocks *b);
 /** It was delivered. */
 void saltus_blocks_close_oldest(saltus_blocks *b);
 
-/** A job of a block is finished; returns whether that was the last one. */
-bool saltus_filling_mark(const saltus_job *job);
+/** A job of a block is finished, and adds to a tally. */
+void saltus_filling_note(const saltus_job *job, saltus_tally *tally);
+/** Those tickets of a block that are marked are reduced; returns their number. Needs no lock, since
+ * one worker has taken the block whole. */
+int64_t saltus_filling_note_reduced(const saltus_ticket *tickets, int n);
+/** So many jobs were noted, with this tally; returns whether they were the last ones. */
+bool saltus_filling_count(saltus_filling *f, int64_t n, const saltus_tally *tally);
 /** Keep the finished trajectories of all blocks that are not delivered. */
 void saltus_blocks_keep_ended(const saltus_blocks *b, saltus_checkpoint *checkpoint);
 /** Move the finished trajectories of a block together; returns their number. Of a block that goes

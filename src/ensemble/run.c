@@ -73,7 +73,7 @@ static saltus_piece reserve(run *r, int max, bool wait)
 }
 
 /* Of one block, where what is reduced is a block's, and else of as many as it takes. */
-static int hand_out(run *r, saltus_job *jobs, int max, bool wait)
+static int hand_out(run *r, saltus_ticket *tickets, int max, bool wait)
 {
     const bool is_one = r->blocks.reduction && !r->points;
     saltus_piece piece = {.n = 1};
@@ -82,7 +82,7 @@ static int hand_out(run *r, saltus_job *jobs, int max, bool wait)
         (void)pthread_mutex_lock(&r->workers.lock);
         piece = reserve(r, max - n, wait && n == 0);
         (void)pthread_mutex_unlock(&r->workers.lock);
-        saltus_blocks_write_jobs(&r->blocks, &piece, jobs + n);
+        saltus_blocks_write_tickets(&r->blocks, &piece, tickets + n);
         n += piece.n;
     }
     return n;
@@ -175,6 +175,7 @@ static saltus_status finish_jobs(void *user, const saltus_job *jobs, int n, salt
     run *r = user;
     saltus_filling *b = jobs[0].block;
     saltus_status status = SALTUS_OK;
+    saltus_tally tally = {0};
     bool is_full = false;
     if (b->reduced) { /* only the worker that took the block touches its sums */
         SALTUS_TRY(check_sums(
@@ -182,8 +183,9 @@ static saltus_status finish_jobs(void *user, const saltus_job *jobs, int n, salt
     }
     (void)pthread_mutex_lock(&r->workers.lock);
     for (int j = 0; j < n; ++j) {
-        is_full = saltus_filling_mark(&jobs[j]);
+        saltus_filling_note(&jobs[j], &tally);
     }
+    is_full = saltus_filling_count(b, n, &tally);
     status = r->workers.status;
     (void)pthread_mutex_unlock(&r->workers.lock);
     if (is_full) {
@@ -193,24 +195,17 @@ done:
     return status;
 }
 
-static saltus_status finish_reduced(void *user, const saltus_job *jobs, int n,
+static saltus_status finish_reduced(void *user, const saltus_ticket *tickets, int n,
                                     const saltus_partial *partial, saltus_error *err)
 {
     run *r = user;
-    saltus_filling *b = jobs[0].block;
+    saltus_filling *b = tickets[0].block;
     saltus_status status = SALTUS_OK;
-    int64_t n_reduced = 0;
     bool is_full = false;
-    for (int j = 0; j < n; ++j) {
-        n_reduced += jobs[j].is_reduced;
-    }
+    const int64_t n_reduced = saltus_filling_note_reduced(tickets, n);
     SALTUS_TRY(check_sums(r, saltus_reduced_merge(b->reduced, partial, n_reduced, err)));
     (void)pthread_mutex_lock(&r->workers.lock);
-    for (int j = 0; j < n; ++j) {
-        if (jobs[j].is_reduced) {
-            is_full = saltus_filling_mark(&jobs[j]);
-        }
-    }
+    is_full = saltus_filling_count(b, n_reduced, &partial->tally);
     status = r->workers.status;
     (void)pthread_mutex_unlock(&r->workers.lock);
     if (is_full) {
@@ -221,32 +216,39 @@ done:
 }
 
 /* A trajectory that had ended before the run began. */
-static saltus_status finish_kept(run *r, saltus_job *job, saltus_error *err)
+static saltus_status finish_kept(run *r, const saltus_ticket *ticket, saltus_error *err)
 {
+    saltus_job job = saltus_blocks_job(&r->blocks, ticket);
     if (r->blocks.reduction) {
-        saltus_job_reduce(&r->task, job, job->kept->counts, job->kept->observables);
+        saltus_job_reduce(&r->task, &job, job.kept->counts, job.kept->observables);
     } else {
-        saltus_keep_samples(&r->task, job);
-        saltus_job_reduce(&r->task, job, job->counts, job->observables);
+        saltus_keep_samples(&r->task, &job);
+        saltus_job_reduce(&r->task, &job, job.counts, job.observables);
     }
-    job->tally = job->kept->tally;
-    return finish_jobs(r, job, 1, err);
+    job.tally = job.kept->tally;
+    return finish_jobs(r, &job, 1, err);
 }
 
-/* Jobs come with what was kept of them; those that had ended do not come at all. */
-static int take(void *user, saltus_job *jobs, int max, bool wait)
+static saltus_job open_job(void *user, const saltus_ticket *ticket)
+{
+    const run *r = user;
+    return saltus_blocks_job(&r->blocks, ticket);
+}
+
+/* Tickets come with what was kept of them; those that had ended do not come at all. */
+static int take(void *user, saltus_ticket *tickets, int max, bool wait)
 {
     run *r = user;
     int n_left = 0;
     for (int n = 1; n > 0 && n_left == 0;) {
-        n = hand_out(r, jobs, max, wait);
+        n = hand_out(r, tickets, max, wait);
         for (int i = 0; i < n && r->keeping.checkpoint; ++i) {
             saltus_error err = {0};
-            saltus_job job = jobs[i];
-            job.kept = saltus_checkpoint_find(r->keeping.checkpoint, job.trajectory);
-            if (!job.kept || !job.kept->is_complete) {
-                jobs[n_left++] = job;
-            } else if (finish_kept(r, &job, &err) != SALTUS_OK) {
+            saltus_ticket ticket = tickets[i];
+            ticket.kept = saltus_checkpoint_find(r->keeping.checkpoint, ticket.trajectory);
+            if (!ticket.kept || !ticket.kept->is_complete) {
+                tickets[n_left++] = ticket;
+            } else if (finish_kept(r, &ticket, &err) != SALTUS_OK) {
                 (void)pthread_mutex_lock(&r->workers.lock);
                 saltus_workers_fail(&r->workers, err.code, &err);
                 (void)pthread_mutex_unlock(&r->workers.lock);
@@ -469,7 +471,7 @@ static saltus_status set_up(run *r, saltus_error *err)
     const int64_t n_runs = r->options->n_trajectories;
     SALTUS_TRY(saltus_blocks_init(&r->blocks, plan, r->loan.n_workers, r->options, r->points,
                                   r->sink, err));
-    r->source = (saltus_source){r, take, finish_jobs, finish_reduced};
+    r->source = (saltus_source){r, take, open_job, finish_jobs, finish_reduced};
     r->task = saltus_plan_task(plan);
     r->task.varies = r->points ? r->points->varies : NULL;
     r->task.largest = r->points ? r->points->largest : NULL;

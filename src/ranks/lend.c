@@ -17,7 +17,7 @@ enum { BUSY_MS = 2, IDLE_MS = 50, MOST_JOBS = 1 << 20 };
 typedef struct lot {
     struct lot *next;
     int64_t n, n_left;
-    saltus_job jobs[];
+    saltus_ticket tickets[];
 } lot;
 
 typedef struct lender {
@@ -166,16 +166,16 @@ static saltus_status send_lot(const lender *l, const lot *b, int64_t asked, salt
     saltus_message *m = saltus_message_new(SALTUS_TO_JOBS);
     int64_t n_kept = 0;
     for (int64_t i = 0; i < b->n; ++i) {
-        n_kept += b->jobs[i].kept != NULL;
+        n_kept += b->tickets[i].kept != NULL;
     }
     const int64_t head[] = {(int64_t)(uintptr_t)b, b->n, asked, n_kept};
     const double *row = NULL;
     saltus_message_put(m, head, sizeof head);
     for (int64_t i = 0, end; i < b->n; i = end) {
-        const saltus_job *j = &b->jobs[i];
+        const saltus_ticket *j = &b->tickets[i];
         for (end = i + 1;
-             end < b->n && b->jobs[end].block == j->block && b->jobs[end].point == j->point &&
-             b->jobs[end].trajectory == j->trajectory + (end - i);
+             end < b->n && b->tickets[end].block == j->block && b->tickets[end].point == j->point &&
+             b->tickets[end].trajectory == j->trajectory + (end - i);
              ++end) {
         }
         const bool has_row = j->point && j->point != row;
@@ -188,8 +188,8 @@ static saltus_status send_lot(const lender *l, const lot *b, int64_t asked, salt
         }
     }
     for (int64_t i = 0; i < b->n; ++i) {
-        if (b->jobs[i].kept) {
-            saltus_message_put_kept(m, l->task, b->jobs[i].kept);
+        if (b->tickets[i].kept) {
+            saltus_message_put_kept(m, l->task, b->tickets[i].kept);
         }
     }
     return saltus_ranks_send(l->loan->ranks, l->rank, m, err);
@@ -202,9 +202,9 @@ static saltus_status meet_want(lender *l, saltus_error *err)
     saltus_status status = SALTUS_OK;
     const int64_t asked = l->wants[0], most = asked < MOST_JOBS ? asked : MOST_JOBS;
     const bool wait = !l->lots;
-    lot *b = saltus_calloc(1, sizeof *b + (size_t)most * sizeof *b->jobs);
+    lot *b = saltus_calloc(1, sizeof *b + (size_t)most * sizeof *b->tickets);
     SALTUS_NEED(b);
-    b->n = b->n_left = l->source->take(l->source->user, b->jobs, (int)most, wait);
+    b->n = b->n_left = l->source->take(l->source->user, b->tickets, (int)most, wait);
     if (b->n > 0) {
         --l->n_wants;
         memmove(l->wants, l->wants + 1, l->n_wants * sizeof *l->wants);
@@ -276,15 +276,15 @@ static bool take_done(lender *l, saltus_message *m)
         if (!b || head[1] < 0 || head[1] >= b->n) {
             return false;
         }
-        saltus_job *j = &b->jobs[head[1]];
-        SALTUS_GET(m, j->tally);
-        get_samples(l, m, j);
-        j->rest = head[2] ? saltus_message_view(m, 8 * l->sizes.width) : NULL;
-        j->rest_observables = head[2] ? saltus_message_view(m, 8 * l->sizes.real_width) : NULL;
+        saltus_job j = l->source->open(l->source->user, &b->tickets[head[1]]);
+        SALTUS_GET(m, j.tally);
+        get_samples(l, m, &j);
+        j.rest = head[2] ? saltus_message_view(m, 8 * l->sizes.width) : NULL;
+        j.rest_observables = head[2] ? saltus_message_view(m, 8 * l->sizes.real_width) : NULL;
         if (m->data.failed) {
             return false;
         }
-        note(l, l->source->done(l->source->user, j, 1, &err), &err);
+        note(l, l->source->done(l->source->user, &j, 1, &err), &err);
         finish_jobs(l, b, 1);
     }
     return !m->data.failed;
@@ -318,28 +318,29 @@ static bool take_reduced(lender *l, saltus_message *m)
     if (!b || head[1] < 1 || head[1] > b->n_left) {
         return false;
     }
-    saltus_job *jobs = saltus_calloc((size_t)head[1], sizeof *jobs);
+    saltus_ticket *tickets = saltus_calloc((size_t)head[1], sizeof *tickets);
     saltus_tally tally;
     SALTUS_GET(m, tally);
-    for (int64_t i = 0; jobs && i < head[1]; ++i) {
+    for (int64_t i = 0; tickets && i < head[1]; ++i) {
         int64_t place;
         SALTUS_GET(m, place);
         is_good = !m->data.failed && place >= 0 && place < b->n;
         if (!is_good) {
             break;
         }
-        jobs[i] = b->jobs[place];
-        jobs[i].is_reduced = true;
-        jobs[i].tally = i == 0 ? tally : (saltus_tally){0};
-        get_samples(l, m, &jobs[i]);
+        tickets[i] = b->tickets[place];
+        tickets[i].is_reduced = true;
+        const saltus_job job = l->source->open(l->source->user, &tickets[i]);
+        get_samples(l, m, &job);
     }
-    const saltus_partial partial = get_partial(l, m);
+    saltus_partial partial = get_partial(l, m);
+    partial.tally = tally;
     is_good = is_good && !m->data.failed;
     if (is_good) {
-        note(l, l->source->reduced(l->source->user, jobs, (int)head[1], &partial, &err), &err);
+        note(l, l->source->reduced(l->source->user, tickets, (int)head[1], &partial, &err), &err);
         finish_jobs(l, b, head[1]);
     }
-    saltus_free(jobs);
+    saltus_free(tickets);
     return is_good;
 }
 
@@ -352,10 +353,11 @@ static bool take_kept(lender *l, saltus_message *m)
     SALTUS_GET(m, head);
     lot *b = saver ? find_lot(l, head[0]) : NULL;
     if (!b || head[1] < 0 || head[1] >= b->n || !saltus_message_get_kept(m, l->task, &kept) ||
-        kept.trajectory != b->jobs[head[1]].trajectory) {
+        kept.trajectory != b->tickets[head[1]].trajectory) {
         return false;
     }
-    saltus_job *job = &b->jobs[head[1]], here = *job; /* the saver only reads */
+    saltus_ticket *ticket = &b->tickets[head[1]];
+    saltus_job here = l->source->open(l->source->user, ticket); /* the saver only reads */
     here.counts = (int64_t *)(uintptr_t)kept.counts;
     here.observables = (double *)(uintptr_t)kept.observables;
     for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
@@ -364,7 +366,7 @@ static bool take_kept(lender *l, saltus_message *m)
     here.tally = kept.tally;
     saver->save(saver->user, &here, kept.n_samples, kept.is_complete ? NULL : kept.state,
                 kept.size);
-    job->kept = here.kept;
+    ticket->kept = here.kept;
     return true;
 }
 

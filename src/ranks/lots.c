@@ -86,39 +86,45 @@ done:
     return status;
 }
 
-void saltus_lot_take(saltus_lot *b, const saltus_task *task, const saltus_sizes *sizes,
-                     saltus_job *job)
+saltus_ticket saltus_lot_take(saltus_lot *b)
 {
-    const saltus_range *r = &b->ranges[b->range];
-    char *at = b->memory + (size_t)b->n_taken * b->record;
-    *job = (saltus_job){
-        .trajectory = r->first + (b->n_taken - r->at), .point = r->row, .block = (void *)r};
-    job->counts = (int64_t *)(void *)at;
-    at += 8 * sizes->counts;
-    job->observables = (double *)(void *)at;
-    at += 8 * sizes->observables;
-    for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
-        job->splits[i] = (int64_t *)(void *)at;
-        at += 8 * sizes->splits[i];
-    }
-    job->derived = task->derivation ? (double *)(void *)at : NULL;
-    if (b->next_kept < b->n_kept && b->kept[b->next_kept].trajectory == job->trajectory) {
-        job->kept = &b->kept[b->next_kept++];
+    saltus_range *r = &b->ranges[b->range];
+    saltus_ticket ticket = {.trajectory = r->first + (b->n_taken - r->at),
+                            .point = r->row,
+                            .block = r,
+                            .place = (int32_t)b->n_taken};
+    if (b->next_kept < b->n_kept && b->kept[b->next_kept].trajectory == ticket.trajectory) {
+        ticket.kept = &b->kept[b->next_kept++];
     }
     ++b->n_taken;
     b->range += b->n_taken == r->at + r->n;
+    return ticket;
 }
 
-int64_t saltus_lot_place(const saltus_job *job)
+saltus_job saltus_lot_job(const saltus_task *task, const saltus_sizes *sizes,
+                          const saltus_ticket *ticket)
 {
-    const saltus_range *r = job->block;
-    return r->at + (job->trajectory - r->first);
+    char *at = saltus_lot_samples(((const saltus_range *)ticket->block)->lot, ticket->place);
+    saltus_job job = {.trajectory = ticket->trajectory,
+                      .point = ticket->point,
+                      .kept = ticket->kept,
+                      .block = ticket->block,
+                      .place = ticket->place};
+    job.counts = (int64_t *)(void *)at;
+    at += 8 * sizes->counts;
+    job.observables = (double *)(void *)at;
+    at += 8 * sizes->observables;
+    for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
+        job.splits[i] = (int64_t *)(void *)at;
+        at += 8 * sizes->splits[i];
+    }
+    job.derived = task->derivation ? (double *)(void *)at : NULL;
+    return job;
 }
 
-const void *saltus_lot_samples(const saltus_job *job)
+char *saltus_lot_samples(const saltus_lot *b, int64_t place)
 {
-    const saltus_lot *b = ((const saltus_range *)job->block)->lot;
-    return b->memory + (size_t)saltus_lot_place(job) * b->record;
+    return b->memory + (size_t)place * b->record;
 }
 
 void saltus_lot_free(saltus_lot *b)

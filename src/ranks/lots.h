@@ -32,12 +32,13 @@ typedef struct saltus_lot {
 SALTUS_MUST_CHECK saltus_status saltus_lot_read(const saltus_task *task, const saltus_sizes *sizes,
                                                 saltus_message *m, saltus_lot **out,
                                                 saltus_error *err);
-/** The next job; there is one. Its `block` is its range. */
-void saltus_lot_take(saltus_lot *lot, const saltus_task *task, const saltus_sizes *sizes,
-                     saltus_job *job);
-/** A job's place in its lot, and its samples, whose arrays stand one after the other. */
-int64_t saltus_lot_place(const saltus_job *job);
-const void *saltus_lot_samples(const saltus_job *job);
+/** The next ticket; there is one. Its `block` is its range, its place that in the lot. */
+saltus_ticket saltus_lot_take(saltus_lot *lot);
+/** Its job. */
+saltus_job saltus_lot_job(const saltus_task *task, const saltus_sizes *sizes,
+                          const saltus_ticket *ticket);
+/** The samples at a place, whose arrays stand one after the other. */
+char *saltus_lot_samples(const saltus_lot *lot, int64_t place);
 void saltus_lot_free(saltus_lot *lot);
 
 #endif

@@ -89,7 +89,7 @@ static void ask_ahead(server *s)
     }
 }
 
-static int take(void *user, saltus_job *jobs, int max, bool wait)
+static int take(void *user, saltus_ticket *tickets, int max, bool wait)
 {
     seat *own = user;
     server *s = own->server;
@@ -102,7 +102,7 @@ static int take(void *user, saltus_job *jobs, int max, bool wait)
         const bool is_one = s->task->reduction && !s->task->varies;
         while (s->queue && n < max && !(is_one && n > 0 && s->queue->n_taken == 0)) {
             saltus_lot *b = s->queue;
-            saltus_lot_take(b, s->task, &s->sizes, &jobs[n++]);
+            tickets[n++] = saltus_lot_take(b);
             --s->n_queued;
             if (b->n_taken == b->n) {
                 s->queue = b->next_queued;
@@ -125,6 +125,12 @@ static int take(void *user, saltus_job *jobs, int max, bool wait)
     }
     (void)pthread_mutex_unlock(&s->workers.lock);
     return n;
+}
+
+static saltus_job open_job(void *user, const saltus_ticket *ticket)
+{
+    const server *s = ((seat *)user)->server;
+    return saltus_lot_job(s->task, &s->sizes, ticket);
 }
 
 /* Takes the message. With the lock held. */
@@ -174,7 +180,7 @@ static saltus_status put_done(server *s, const saltus_job *job, saltus_error *er
     const saltus_range *r = job->block;
     const bool has_rest = s->task->reduction && job->rest;
     const size_t record = r->lot->record;
-    const int64_t head[] = {r->lot->name, saltus_lot_place(job), has_rest};
+    const int64_t head[] = {r->lot->name, job->place, has_rest};
     if (!s->results) {
         s->results = saltus_message_new(SALTUS_FROM_DONE);
         saltus_message_reserve(s->results, FULL_BYTES + 2 * (record + sizeof job->tally));
@@ -182,7 +188,7 @@ static saltus_status put_done(server *s, const saltus_job *job, saltus_error *er
     }
     saltus_message_put(s->results, head, sizeof head);
     saltus_message_put(s->results, &job->tally, sizeof job->tally);
-    saltus_message_put(s->results, saltus_lot_samples(job), record);
+    saltus_message_put(s->results, saltus_lot_samples(r->lot, job->place), record);
     if (has_rest) {
         saltus_message_put(s->results, job->rest, 8 * s->sizes.width);
         saltus_message_put(s->results, job->rest_observables, 8 * s->sizes.real_width);
@@ -209,33 +215,29 @@ static saltus_status done_with(void *user, const saltus_job *jobs, int n, saltus
     return status;
 }
 
-static saltus_status reduced(void *user, const saltus_job *jobs, int n,
+static saltus_status reduced(void *user, const saltus_ticket *tickets, int n,
                              const saltus_partial *partial, saltus_error *err)
 {
     server *s = ((seat *)user)->server;
     saltus_status status = SALTUS_OK;
-    const saltus_range *r = jobs[0].block;
+    const saltus_range *r = tickets[0].block;
     const size_t width = s->sizes.width, n_bins = (size_t)s->reduction.n_bins;
     const size_t reals = s->sizes.real_width;
     int64_t head[] = {r->lot->name, 0};
-    saltus_tally tally = {0};
     for (int i = 0; i < n; ++i) {
-        head[1] += jobs[i].is_reduced;
-        if (jobs[i].is_reduced) {
-            saltus_tally_add(&tally, &jobs[i].tally);
-        }
+        head[1] += tickets[i].is_reduced;
     }
     if (head[1] == 0) {
         return SALTUS_OK;
     }
     saltus_message *m = saltus_message_new(SALTUS_FROM_REDUCED);
     saltus_message_put(m, head, sizeof head);
-    SALTUS_PUT(m, tally);
+    SALTUS_PUT(m, partial->tally);
     for (int i = 0; i < n; ++i) {
-        if (jobs[i].is_reduced) {
-            const int64_t place = saltus_lot_place(&jobs[i]);
+        if (tickets[i].is_reduced) {
+            const int64_t place = tickets[i].place;
             SALTUS_PUT(m, place);
-            saltus_message_put(m, saltus_lot_samples(&jobs[i]), r->lot->record);
+            saltus_message_put(m, saltus_lot_samples(r->lot, place), r->lot->record);
         }
     }
     saltus_message_put(m, partial->sums, width * sizeof *partial->sums);
@@ -275,7 +277,7 @@ static void save(void *user, saltus_job *job, int64_t n_samples, const void *sta
     const server *s = user;
     saltus_error ignored = {0}; /* then rank 0 has what was kept before */
     const saltus_range *r = job->block;
-    const int64_t head[] = {r->lot->name, saltus_lot_place(job)};
+    const int64_t head[] = {r->lot->name, job->place};
     saltus_kept kept = {.trajectory = job->trajectory,
                         .n_samples = n_samples,
                         .counts = job->counts,
@@ -394,7 +396,7 @@ static saltus_status work(void *user, int number, saltus_error *err)
     if (number > 0) {
         saltus_task task = *s->task;
         seat *own = &s->seats[number - 1];
-        const saltus_source source = {own, take, done_with, reduced};
+        const saltus_source source = {own, take, open_job, done_with, reduced};
         task.worker = number - 1;
         task.reached = &s->reached[number - 1];
         task.pause = s->keeps ? &own->pause : NULL;

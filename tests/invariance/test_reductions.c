@@ -356,7 +356,7 @@ static void interrupts_leave_what_ended(void **state)
         int stop = 0;
         saltus_error err = {0};
         keeper k = {.reduction = i < N_REDUCTIONS ? &reductions[i] : NULL};
-        saltus_run_options run = options_for(0, INT64_C(1) << 22);
+        saltus_run_options run = options_for(0, INT64_C(1) << 24);
         run.stop = &stop;
         run.progress = stop_at_once;
         run.progress_user = &stop;

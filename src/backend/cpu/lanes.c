@@ -144,7 +144,7 @@ static saltus_status fill_lanes(lane_group *c, saltus_error *err)
     saltus_job jobs[SALTUS_LANES];
     const bool wait = c->busy == 0;
     const int wanted = __builtin_popcountll(c->vacant);
-    const int n = c->source->take(c->source->user, jobs, wanted, wait);
+    const int n = saltus_source_take(c->source, jobs, wanted, wait);
     if (n == 0 && wait) {
         c->dry = true;
     }

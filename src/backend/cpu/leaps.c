@@ -207,7 +207,7 @@ static saltus_status fill_slots(lane_group *c, saltus_error *err)
     saltus_status status = SALTUS_OK;
     saltus_job jobs[SALTUS_LEAP_SLOTS];
     const int n_busy = c->n_leap + c->n_exact;
-    const int n = c->source->take(c->source->user, jobs, c->n_slots - n_busy, n_busy == 0);
+    const int n = saltus_source_take(c->source, jobs, c->n_slots - n_busy, n_busy == 0);
     c->dry = n == 0 && n_busy == 0;
     for (int i = 0; i < n; ++i) {
         SALTUS_TRY(start_slot(c, &jobs[i], err));

@@ -354,7 +354,7 @@ saltus_status SALTUS_SET_NAME(saltus_nsm_work)(const saltus_task *task, const sa
     nsm s = {.task = task};
     saltus_job job;
     SALTUS_TRY(set_up(&s, err));
-    while (source->take(source->user, &job, 1, true) == 1) {
+    while (saltus_source_take(source, &job, 1, true) == 1) {
         SALTUS_TRY(run(&s, &job, err));
         saltus_reached_store(task->reached, 0.0, 0);
         SALTUS_TRY(source->done(source->user, &job, 1, err));

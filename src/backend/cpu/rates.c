@@ -153,7 +153,7 @@ static saltus_status fill_lanes(lane_group *c, saltus_error *err)
 {
     saltus_job jobs[SALTUS_LANES];
     const bool wait = c->busy == 0;
-    const int n = c->source->take(c->source->user, jobs, __builtin_popcountll(c->vacant), wait);
+    const int n = saltus_source_take(c->source, jobs, __builtin_popcountll(c->vacant), wait);
     saltus_status status = SALTUS_OK;
     c->dry |= n == 0 && wait;
     for (int i = 0; i < n && status == SALTUS_OK; ++i) {

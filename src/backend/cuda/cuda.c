@@ -23,10 +23,21 @@ static bool claims(const char *specification)
     return strcmp(specification, "cuda") == 0 || strncmp(specification, "cuda:", 5) == 0;
 }
 
+/* The context may live on, as others have it too. */
+static void unload(const saltus_driver *cu, const saltus_gpu *gpu)
+{
+    for (int i = 0; i < 2; ++i) {
+        if (gpu->reduce[i].module && cu->context_use(gpu->context) == CU_SUCCESS) {
+            (void)cu->module_unload(gpu->reduce[i].module);
+        }
+    }
+}
+
 static void close_cuda(saltus_backend *backend)
 {
     saltus_gpus *gpus = (saltus_gpus *)backend->device;
     for (int i = 0; i < gpus->n && gpus->cu; ++i) {
+        unload(gpus->cu, &gpus->gpu[i]);
         (void)gpus->cu->context_release(gpus->gpu[i].device);
     }
     (void)pthread_mutex_destroy(&gpus->compiling);
@@ -105,12 +116,23 @@ static void share_multiprocessors(saltus_gpus *gpus)
     }
 }
 
+/* Whether there is a compiler tells who needs one. */
+static void *load_compiler(void *unused)
+{
+    const saltus_nvrtc *rtc = NULL;
+    saltus_error none = {0};
+    (void)saltus_cuda_nvrtc(&rtc, &none);
+    return unused;
+}
+
 /* "cuda", "cuda:1", "cuda:0,1"; "cuda:sm_90". */
 static saltus_status open_cuda(const char *specification, saltus_backend *backend,
                                saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const char *list = specification[4] == ':' ? specification + 5 : "0";
+    pthread_t loader;
+    bool is_loading = false;
     saltus_gpus *gpus = saltus_calloc(1, sizeof *gpus);
     SALTUS_NEED(gpus);
     (void)pthread_mutex_init(&gpus->compiling, NULL);
@@ -124,6 +146,8 @@ static saltus_status open_cuda(const char *specification, saltus_backend *backen
         goto done;
     }
     SALTUS_TRY(saltus_cuda_driver(&gpus->cu, err));
+    /* It is large: some 10 ms, while the GPU starts. */
+    is_loading = pthread_create(&loader, NULL, load_compiler, NULL) == 0;
     do {
         char *end;
         const long ordinal = strtol(list, &end, 10);
@@ -138,6 +162,9 @@ static saltus_status open_cuda(const char *specification, saltus_backend *backen
     } while (*list);
     share_multiprocessors(gpus);
 done:
+    if (is_loading) {
+        (void)pthread_join(loader, NULL);
+    }
     if (status != SALTUS_OK && gpus) {
         close_cuda(backend);
         backend->device = NULL;

@@ -17,6 +17,12 @@ typedef struct saltus_limits {
 
 enum { SALTUS_MAX_GPUS = 16 };
 
+/** Kernels that reduce samples (ssa/reduce.h), the same for every model. */
+typedef struct saltus_reduce_kernels {
+    cu_module module; /**< NULL: they were not needed so far */
+    cu_function jobs, strips, bins, derive, reduce_reals, fold_reals, store_reals;
+} saltus_reduce_kernels;
+
 /** One GPU that was opened. */
 typedef struct saltus_gpu {
     int ordinal;
@@ -26,6 +32,7 @@ typedef struct saltus_gpu {
     int cache_bytes; /**< of the second level */
     int host_node;   /**< of the host's memory, the closest NUMA node; -1: not known */
     saltus_limits limits;
+    saltus_reduce_kernels reduce[2]; /**< without observables, and with them */
     char name[100];
 } saltus_gpu;
 

@@ -22,7 +22,7 @@ enum {
 
 #define CU(call, what) SALTUS_TRY(saltus_cuda_check(c->cu, c->cu->call, what, err))
 
-static saltus_status load_kernel(saltus_gpu_worker *c, saltus_gpus *gpus, const saltus_gpu *gpu,
+static saltus_status load_kernel(saltus_gpu_worker *c, saltus_gpus *gpus, saltus_gpu *gpu,
                                  saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -33,8 +33,8 @@ static saltus_status load_kernel(saltus_gpu_worker *c, saltus_gpus *gpus, const 
     status = saltus_layout_compile(&c->layout, c->task->tables, c->task->columns, &gpu->limits,
                                    &image, &entry, err);
     if (status == SALTUS_OK && (c->task->reduction || c->task->derivation)) {
-        status = saltus_reducer_load(c->cu, &gpu->limits, c->task->columns->n_observables > 0,
-                                     &c->reducer, err);
+        status =
+            saltus_reducer_load(c->cu, gpu, c->task->columns->n_observables > 0, &c->reducer, err);
     }
     (void)pthread_mutex_unlock(&gpus->compiling);
     SALTUS_TRY(status);
@@ -72,7 +72,7 @@ done:
     return status;
 }
 
-static saltus_status set_up(saltus_gpu_worker *c, saltus_gpus *gpus, const saltus_gpu *gpu,
+static saltus_status set_up(saltus_gpu_worker *c, saltus_gpus *gpus, saltus_gpu *gpu,
                             saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -130,7 +130,6 @@ static void tear_down(saltus_gpu_worker *c, const saltus_gpu *gpu)
     if (c->module) {
         (void)c->cu->module_unload(c->module);
     }
-    saltus_reducer_unload(c->cu, &c->reducer);
     saltus_scalar_destroy(c->scalar, c->task);
     saltus_layout_free(&c->layout);
 }
@@ -142,7 +141,7 @@ static void find_segments(saltus_gpu_worker *c, int64_t n)
 {
     c->n_segments = 0;
     for (int64_t j = 0; j < n; ++j) {
-        const saltus_job *a = &c->jobs[j > 0 ? j - 1 : 0], *b = &c->jobs[j];
+        const saltus_ticket *a = &c->jobs[j > 0 ? j - 1 : 0], *b = &c->jobs[j];
         const bool is_split = c->task->reduction && a->block != b->block;
         if (j == 0 || (c->task->varies && (is_split || a->point != b->point))) {
             c->segments[c->n_segments++] = j;
@@ -332,31 +331,45 @@ static void *on_host(const saltus_gpu_worker *c, const void *address)
     return address ? c->samples + ((uintptr_t)address - c->jobs_memory) : NULL;
 }
 
-/* Copy the results of one job. */
-static void copy_results(const saltus_gpu_worker *c, int64_t j, saltus_job *job)
+/* What was counted in job j. */
+static saltus_tally tally_of(const saltus_gpu_worker *c, int64_t j)
+{
+    const uint64_t *events = on_host(c, c->launch.events), *leaps = on_host(c, c->launch.leaps);
+    return (saltus_tally){.events = (int64_t)events[j],
+                          .leaps = leaps ? (int64_t)leaps[2 * j] : 0,
+                          .exact_steps = leaps ? (int64_t)leaps[2 * j + 1] : 0};
+}
+
+/* Whether something is copied of jobs that are reduced. */
+static bool keeps_some(const saltus_task *task)
+{
+    return task->reduction->finals || task->derivation;
+}
+
+/* Job j with its results. */
+static saltus_job copy_results(const saltus_gpu_worker *c, int64_t j)
 {
     const saltus_reduction *reduction = c->task->reduction;
     const bool is_reduced = reduction != NULL, is_kept = !is_reduced || reduction->finals;
     const int64_t n_points = is_reduced ? 1 : c->task->n_times;
     const int64_t n = n_points * c->task->columns->n_counts;
     const int64_t m = n_points * c->task->columns->n_observables;
-    const uint64_t *leaps = on_host(c, c->launch.leaps);
-    job->tally.events = (int64_t)((uint64_t *)on_host(c, c->launch.events))[j];
-    job->tally.leaps = leaps ? (int64_t)leaps[2 * j] : 0;
-    job->tally.exact_steps = leaps ? (int64_t)leaps[2 * j + 1] : 0;
+    saltus_job job = c->source->open(c->source->user, &c->jobs[j]);
+    job.tally = tally_of(c, j);
     if (c->task->derivation) {
         const size_t n_derived = (size_t)c->task->derivation->n;
         const double *derived = on_host(c, c->reducer.derivation.derived);
-        memcpy(job->derived, derived + (size_t)j * n_derived, n_derived * sizeof *derived);
+        memcpy(job.derived, derived + (size_t)j * n_derived, n_derived * sizeof *derived);
     }
     if (is_kept) {
         const int64_t *counts =
             on_host(c, is_reduced ? c->reducer.counts.finals : c->launch.counts);
         const double *observables =
             on_host(c, is_reduced ? c->reducer.reals.finals : c->launch.observables);
-        memcpy(job->counts, counts + j * n, (size_t)n * sizeof *counts);
-        memcpy(job->observables, observables + j * m, (size_t)m * sizeof *observables);
+        memcpy(job.counts, counts + j * n, (size_t)n * sizeof *counts);
+        memcpy(job.observables, observables + j * m, (size_t)m * sizeof *observables);
     }
+    return job;
 }
 
 /* What was made of a segment. */
@@ -378,42 +391,55 @@ static saltus_partial partial_of(const saltus_gpu_worker *c, int64_t segment)
     return p;
 }
 
-/* Hand over jobs first … end - 1, which are of one block and are not reduced. */
-static saltus_status finish(const saltus_gpu_worker *c, const saltus_source *source, int64_t first,
-                            int64_t end, saltus_error *err)
+/* Hand over those jobs that have ended on the GPU, all of a block together. */
+static saltus_status deliver_samples(const saltus_gpu_worker *c, int64_t n, saltus_error *err)
 {
-    return end > first ? source->done(source->user, c->jobs + first, (int)(end - first), err)
-                       : SALTUS_OK;
+    enum { AT_ONCE = 64 };
+    const int32_t *failures = on_host(c, c->launch.failures);
+    saltus_status status = SALTUS_OK;
+    saltus_job jobs[AT_ONCE];
+    int n_here = 0;
+    for (int64_t j = 0; j < n; ++j) {
+        if (failures[j] == SALTUS_FINE) {
+            jobs[n_here++] = copy_results(c, j);
+        }
+        if (n_here == AT_ONCE ||
+            (n_here > 0 && (j + 1 == n || c->jobs[j + 1].block != c->jobs[j].block))) {
+            const saltus_status done = c->source->done(c->source->user, jobs, n_here, err);
+            status = status == SALTUS_OK ? done : status;
+            n_here = 0;
+        }
+    }
+    return status;
+}
+
+/* Hand over what was made of the jobs of one segment that have ended on the GPU. */
+static saltus_status deliver_segment(const saltus_gpu_worker *c, int64_t segment, saltus_error *err)
+{
+    const int32_t *failures = on_host(c, c->launch.failures);
+    const int64_t begin = c->segments[segment], end = c->segments[segment + 1];
+    const bool keeps = keeps_some(c->task);
+    saltus_partial partial = partial_of(c, segment);
+    for (int64_t j = begin; j < end; ++j) {
+        c->jobs[j].is_reduced = failures[j] == SALTUS_FINE;
+        if (c->jobs[j].is_reduced) {
+            const saltus_tally tally = keeps ? copy_results(c, j).tally : tally_of(c, j);
+            saltus_tally_add(&partial.tally, &tally);
+        }
+    }
+    return c->source->reduced(c->source->user, c->jobs + begin, (int)(end - begin), &partial, err);
 }
 
 /* Deliver all jobs that have ended on the GPU: also in a run that is to stop, a job that is reduced
  * counts. */
-static saltus_status deliver(saltus_gpu_worker *c, const saltus_source *source, int64_t n,
-                             saltus_error *err)
+static saltus_status deliver(const saltus_gpu_worker *c, int64_t n, saltus_error *err)
 {
-    saltus_status status = SALTUS_OK;
-    const int32_t *failures = on_host(c, c->launch.failures);
-    const bool is_reduced = c->task->reduction != NULL;
-    int64_t first = 0; /* of the jobs that have been copied and not been handed over */
-    for (int64_t j = 0; j < n; ++j) {
-        saltus_job *job = &c->jobs[j];
-        if (failures[j] == SALTUS_FINE) {
-            copy_results(c, j, job);
-            job->is_reduced = is_reduced;
-        }
-        if (!is_reduced &&
-            (failures[j] != SALTUS_FINE || j + 1 == n || job[1].block != job->block)) {
-            const saltus_status done =
-                finish(c, source, first, failures[j] == SALTUS_FINE ? j + 1 : j, err);
-            status = status == SALTUS_OK ? done : status;
-            first = j + 1;
-        }
+    if (!c->task->reduction) {
+        return deliver_samples(c, n, err);
     }
-    for (int64_t s = 0; is_reduced && s < c->n_segments; ++s) {
-        const int64_t begin = c->segments[s], end = c->segments[s + 1];
-        const saltus_partial partial = partial_of(c, s);
-        const saltus_status done =
-            source->reduced(source->user, c->jobs + begin, (int)(end - begin), &partial, err);
+    saltus_status status = SALTUS_OK;
+    for (int64_t s = 0; s < c->n_segments; ++s) {
+        const saltus_status done = deliver_segment(c, s, err);
         status = status == SALTUS_OK ? done : status;
     }
     return status;
@@ -427,30 +453,28 @@ static void record_work(const saltus_task *task, const char *what, double start)
 
 /* Trajectories that the GPU gave up run again here, with the same bits. Each either ends or gives
  * an error in words. */
-static saltus_status run_rest(saltus_gpu_worker *c, const saltus_source *source, int64_t n,
-                              saltus_error *err)
+static saltus_status run_rest(saltus_gpu_worker *c, int64_t n, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_reduction *reduction = c->task->reduction;
     const int32_t *failures = on_host(c, c->launch.failures);
     for (int64_t j = 0; j < n; ++j) {
-        saltus_job *job = &c->jobs[j];
-        int64_t *const counts = job->counts;
-        double *const observables = job->observables;
         if (failures[j] == SALTUS_FINE || failures[j] == NOT_DONE) {
             continue;
         }
         const double start = saltus_tracer_now(c->task->tracer);
-        job->counts = reduction ? c->rest : counts;
-        job->observables = reduction ? c->rest_observables : observables;
-        SALTUS_TRY(saltus_scalar_run_job(c->scalar, c->task, job, err));
-        const int64_t *samples = job->counts;
-        const double *of_observables = job->observables;
-        job->counts = counts;
-        job->observables = observables;
-        saltus_job_reduce(c->task, job, samples, of_observables);
+        const saltus_job whole = c->source->open(c->source->user, &c->jobs[j]);
+        saltus_job job = whole;
+        job.counts = reduction ? c->rest : whole.counts;
+        job.observables = reduction ? c->rest_observables : whole.observables;
+        SALTUS_TRY(saltus_scalar_run_job(c->scalar, c->task, &job, err));
+        const int64_t *samples = job.counts;
+        const double *of_observables = job.observables;
+        job.counts = whole.counts;
+        job.observables = whole.observables;
+        saltus_job_reduce(c->task, &job, samples, of_observables);
         record_work(c->task, "run again", start);
-        SALTUS_TRY(source->done(source->user, job, 1, err));
+        SALTUS_TRY(c->source->done(c->source->user, &job, 1, err));
     }
     if (SALTUS_FLAG(c->task->stop)) {
         SALTUS_FAIL(SALTUS_E_CANCELLED, "stopped on request");
@@ -480,8 +504,7 @@ done:
 }
 
 /* One batch, from its jobs to their results. */
-static saltus_status run_batch(saltus_gpu_worker *c, const saltus_source *source, int64_t n,
-                               int64_t n_kept, saltus_error *err)
+static saltus_status run_batch(saltus_gpu_worker *c, int64_t n, int64_t n_kept, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_task *task = c->task;
@@ -489,8 +512,8 @@ static saltus_status run_batch(saltus_gpu_worker *c, const saltus_source *source
     (void)__atomic_fetch_sub(task->ended, c->n_reported, __ATOMIC_RELAXED);
     c->n_reported = 0;
     const double start = saltus_tracer_now(task->tracer);
-    SALTUS_TRY(deliver(c, source, n, err));
-    SALTUS_TRY(run_rest(c, source, n, err));
+    SALTUS_TRY(deliver(c, n, err));
+    SALTUS_TRY(run_rest(c, n, err));
     record_work(task, "hand over", start);
     if (task->tables->n_settings > 0) {
         SALTUS_TRY(find_rounding(c, err));
@@ -499,12 +522,11 @@ done:
     return status;
 }
 
-saltus_status saltus_cuda_work_threads(saltus_gpus *gpus, const saltus_gpu *gpu,
-                                       const saltus_task *task, const saltus_source *source,
-                                       saltus_error *err)
+saltus_status saltus_cuda_work_threads(saltus_gpus *gpus, saltus_gpu *gpu, const saltus_task *task,
+                                       const saltus_source *source, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    saltus_gpu_worker c = {.cu = gpus->cu, .task = task};
+    saltus_gpu_worker c = {.cu = gpus->cu, .task = task, .source = source};
     double start = saltus_tracer_now(task->tracer);
     saltus_gpus_begin_set_up(gpus);
     status = set_up(&c, gpus, gpu, err);
@@ -524,7 +546,7 @@ saltus_status saltus_cuda_work_threads(saltus_gpus *gpus, const saltus_gpu *gpu,
             const int64_t now = n_kept < c.n_threads ? n_kept : c.n_threads;
             some = now < n_kept ? now : n - first;
             c.jobs = c.taken + first;
-            SALTUS_TRY(run_batch(&c, source, some, now, err));
+            SALTUS_TRY(run_batch(&c, some, now, err));
             n_kept -= now;
         }
     }

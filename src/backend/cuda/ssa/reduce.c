@@ -21,15 +21,20 @@ saltus_status saltus_reducer_compile(const saltus_limits *limits, bool has_reals
                                  limits->major, limits->minor, out, err);
 }
 
-#define LOAD(member, name) CU(module_function(&out->member, out->module, name), "loading a kernel")
+#define LOAD(member, name) CU(module_function(&k.member, k.module, name), "loading a kernel")
 
-saltus_status saltus_reducer_load(const saltus_driver *cu, const saltus_limits *limits,
-                                  bool has_reals, saltus_reducer *out, saltus_error *err)
+saltus_status saltus_reducer_load(const saltus_driver *cu, saltus_gpu *gpu, bool has_reals,
+                                  saltus_reducer *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_image image = {0};
-    SALTUS_TRY(saltus_reducer_compile(limits, has_reals, &image, err));
-    CU(module_load(&out->module, image.image), "loading a kernel");
+    saltus_reduce_kernels k = {0}, *kept = &gpu->reduce[has_reals];
+    out->kernels = kept;
+    if (kept->module) {
+        goto done;
+    }
+    SALTUS_TRY(saltus_reducer_compile(&gpu->limits, has_reals, &image, err));
+    CU(module_load(&k.module, image.image), "loading a kernel");
     LOAD(jobs, "saltus_reduce_jobs");
     LOAD(strips, "saltus_reduce_strips");
     LOAD(bins, "saltus_reduce_bins");
@@ -39,16 +44,14 @@ saltus_status saltus_reducer_load(const saltus_driver *cu, const saltus_limits *
         LOAD(fold_reals, "saltus_fold_reals");
         LOAD(store_reals, "saltus_store_reals");
     }
+    *kept = k;
+    k.module = NULL;
 done:
+    if (k.module) {
+        (void)cu->module_unload(k.module);
+    }
     saltus_free(image.image);
     return status;
-}
-
-void saltus_reducer_unload(const saltus_driver *cu, saltus_reducer *reducer)
-{
-    if (reducer->module) {
-        (void)cu->module_unload(reducer->module);
-    }
 }
 
 /* Addresses of the device are kept in pointers that the host never follows. */
@@ -166,17 +169,17 @@ static saltus_status reduce_counts(const saltus_driver *cu, const saltus_reducer
     saltus_status status = SALTUS_OK;
     saltus_reduce_launch a = reducer->counts;
     const int64_t all = n_sums(&a.of);
-    SALTUS_TRY(launch(cu, reducer->jobs, stream, &a, a.of.n * all, err));
+    SALTUS_TRY(launch(cu, reducer->kernels->jobs, stream, &a, a.of.n * all, err));
     while (a.of.n > 1) {
         a.of.n_left = (a.of.n + FOLD - 1) / FOLD;
-        SALTUS_TRY(launch(cu, reducer->strips, stream, &a, a.of.n_left * all, err));
+        SALTUS_TRY(launch(cu, reducer->kernels->strips, stream, &a, a.of.n_left * all, err));
         a.of.n = a.of.n_left;
     }
     if (a.n_bins > 0) {
         const uintptr_t start = (uintptr_t)a.bins;
         CU(fill(start, 0, (uintptr_t)(a.above + all) - start, stream), "clearing GPU memory");
-        SALTUS_TRY(
-            launch(cu, reducer->bins, stream, &reducer->counts, reducer->counts.of.n * all, err));
+        SALTUS_TRY(launch(cu, reducer->kernels->bins, stream, &reducer->counts,
+                          reducer->counts.of.n * all, err));
     }
 done:
     return status;
@@ -190,9 +193,9 @@ static saltus_status reduce_reals(const saltus_driver *cu, const saltus_reducer 
     const int64_t all = n_sums(&a->of), n_words = all * SALTUS_EXACT_WORDS;
     CU(fill((uintptr_t)a->words, 0, (size_t)(n_words * a->of.n) * sizeof *a->words, stream),
        "clearing GPU memory");
-    SALTUS_TRY(launch(cu, reducer->reduce_reals, stream, a, a->of.n * all, err));
-    SALTUS_TRY(launch(cu, reducer->fold_reals, stream, a, n_words, err));
-    SALTUS_TRY(launch(cu, reducer->store_reals, stream, a, all, err));
+    SALTUS_TRY(launch(cu, reducer->kernels->reduce_reals, stream, a, a->of.n * all, err));
+    SALTUS_TRY(launch(cu, reducer->kernels->fold_reals, stream, a, n_words, err));
+    SALTUS_TRY(launch(cu, reducer->kernels->store_reals, stream, a, all, err));
 done:
     return status;
 }
@@ -203,7 +206,7 @@ saltus_status saltus_reducer_run(const saltus_driver *cu, const saltus_reducer *
     saltus_status status = SALTUS_OK;
     const saltus_derive_launch *d = &reducer->derivation;
     if (task->derivation) {
-        SALTUS_TRY(launch(cu, reducer->derive, stream, d, d->n_jobs * d->of.n, err));
+        SALTUS_TRY(launch(cu, reducer->kernels->derive, stream, d, d->n_jobs * d->of.n, err));
     }
     if (task->reduction && reducer->counts.of.width > 0) {
         SALTUS_TRY(reduce_counts(cu, reducer, stream, err));

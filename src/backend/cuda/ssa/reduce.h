@@ -12,8 +12,7 @@
 
 /** The kernels and what they work on. */
 typedef struct saltus_reducer {
-    cu_module module;
-    cu_function jobs, strips, bins, reduce_reals, fold_reals, store_reals, derive;
+    const saltus_reduce_kernels *kernels; /* the GPU's */
     saltus_reduce_launch counts;
     saltus_reals_launch reals;
     saltus_derive_launch derivation; /* n_jobs is 0 when there is none */
@@ -24,11 +23,11 @@ typedef struct saltus_reducer {
  * which they are loaded sooner. */
 SALTUS_MUST_CHECK saltus_status saltus_reducer_compile(const saltus_limits *limits, bool has_reals,
                                                        saltus_image *out, saltus_error *err);
-/** The same, and load them into the present context. */
-SALTUS_MUST_CHECK saltus_status saltus_reducer_load(const saltus_driver *cu,
-                                                    const saltus_limits *limits, bool has_reals,
-                                                    saltus_reducer *out, saltus_error *err);
-void saltus_reducer_unload(const saltus_driver *cu, saltus_reducer *reducer);
+/** The same, and load them into the GPU's context, which is the present one, where they stay: to
+ * load them for each worker would take as long as a million short trajectories. One at a time. */
+SALTUS_MUST_CHECK saltus_status saltus_reducer_load(const saltus_driver *cu, saltus_gpu *gpu,
+                                                    bool has_reals, saltus_reducer *out,
+                                                    saltus_error *err);
 
 /**
  * Lay out memory from base + *at on for the results of n jobs and what they are made from, as far

@@ -98,9 +98,10 @@ static size_t observables_size(const resting *r, int64_t n)
 }
 
 /* A job as the saver and the scalar engine see it, with its samples among those that are copied. */
-static saltus_job with_samples(const resting *r, const saltus_job *job, int64_t place)
+static saltus_job with_samples(const resting *r, const saltus_ticket *ticket, int64_t place)
 {
-    saltus_job here = *job;
+    const saltus_source *source = r->c->source;
+    saltus_job here = source->open(source->user, ticket);
     here.counts = r->counts + place * r->n_counts;
     here.observables = r->observables + place * r->n_observables;
     return here;
@@ -305,7 +306,8 @@ static bool keeps_ended(const resting *r, const outcomes *o, int64_t j)
 static void keep_job(const resting *r, const outcomes *o, int64_t j, int64_t place)
 {
     const saltus_task *task = r->c->task;
-    saltus_job *job = &r->c->jobs[j], here = with_samples(r, job, place);
+    saltus_ticket *ticket = &r->c->jobs[j];
+    saltus_job here = with_samples(r, ticket, place);
     if (o->slot_of[j] < 0) {
         here.tally.events = (int64_t)o->events[j];
         here.tally.leaps = (int64_t)o->leaps[2 * j];
@@ -314,7 +316,7 @@ static void keep_job(const resting *r, const outcomes *o, int64_t j, int64_t pla
     } else if (take_slot(r, o->slot_of[j])) {
         saltus_scalar_keep(r->c->scalar, task, &here);
     }
-    job->kept = here.kept;
+    ticket->kept = here.kept;
 }
 
 /* Jobs from `first` to `end`, if any of them is to be kept. */
@@ -366,12 +368,12 @@ done:
  * To the GPU
  */
 
-int64_t saltus_resting_sort(const saltus_task *task, saltus_job *jobs, int64_t n)
+int64_t saltus_resting_sort(const saltus_task *task, saltus_ticket *jobs, int64_t n)
 {
     int64_t n_kept = 0;
     for (int64_t j = 0; j < n && !task->varies; ++j) {
         if (jobs[j].kept) {
-            const saltus_job job = jobs[j];
+            const saltus_ticket job = jobs[j];
             jobs[j] = jobs[n_kept];
             jobs[n_kept++] = job;
         }

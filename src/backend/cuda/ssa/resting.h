@@ -6,7 +6,7 @@
 #include "backend/cuda/ssa/worker.h"
 
 /** Order jobs such that those come first which go on from what was kept; returns their number. */
-int64_t saltus_resting_sort(const saltus_task *task, saltus_job *jobs, int64_t n);
+int64_t saltus_resting_sort(const saltus_task *task, saltus_ticket *jobs, int64_t n);
 
 /** Of a batch's jobs, which saltus_resting_sort has put in order, put the first n_kept into the
  * first slots, and let the launch hand out those behind them. A trajectory that the layout cannot

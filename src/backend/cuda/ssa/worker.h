@@ -35,8 +35,9 @@ typedef struct saltus_gpu_worker {
     size_t threads_bytes;
     /* Pinned memory: first what goes to the GPU, then a batch's results. */
     char *samples;
+    const saltus_source *source;
     /* Of the present batch, among those that were taken with them. */
-    saltus_job *jobs, *taken;
+    saltus_ticket *jobs, *taken;
     saltus_stopwatch watch;
     /* Results on the GPU, for a task with a reduction. */
     saltus_reducer reducer;
@@ -81,8 +82,7 @@ void saltus_gpu_worker_free(saltus_gpu_worker *c);
 
 /** Work off jobs on one GPU with a thread per trajectory; one host thread, one stream
  * (batches.c). */
-saltus_status saltus_cuda_work_threads(saltus_gpus *gpus, const saltus_gpu *gpu,
-                                       const saltus_task *task, const saltus_source *source,
-                                       saltus_error *err);
+saltus_status saltus_cuda_work_threads(saltus_gpus *gpus, saltus_gpu *gpu, const saltus_task *task,
+                                       const saltus_source *source, saltus_error *err);
 
 #endif
