@@ -142,19 +142,19 @@ static void stopped_ranks_go_on(void **state)
     static const struct {
         int rank, signal, code; /* rank -1: what has started them; code 0: MPI's own */
     } cases[] = {{1, SIGUSR1, 130}, {0, SIGTERM, 130}, {-1, SIGTERM, 0}, {1, SIGKILL, 0}};
+    char command[120];
     (void)state;
     need_mpirun();
     use_ranks(0);
-    outcome o =
-        saltus("run busy.yaml --until 2 --points 3 --runs 2500000 --threads 1 -q --record stats "
-               "-o one.h5");
+    (void)snprintf(command, sizeof command,
+                   "run busy.yaml --until 2 --points 3 --runs %d --threads 1 -q --record stats",
+                   stride_of_cases() > 1 ? 500000 : 1500000);
+    outcome o = saltus("%s -o one.h5", command);
     assert_done(&o);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i += stride_of_cases()) {
         use_ranks(2);
         do {
-            const pid_t child =
-                start_saltus("run busy.yaml --until 2 --points 3 --runs 2500000 --threads 1 -q "
-                             "--record stats -o part.h5");
+            const pid_t child = start_saltus("%s -o part.h5", command);
             wait_for_growth("part.h5", 2);
             (void)usleep(300000);
             if (cases[i].rank < 0) {
@@ -263,9 +263,12 @@ static void what_ranks_have_under_way_is_kept(void **state)
     static const struct {
         int n_before, rank, signal, n_after;
     } cases[] = {{3, 1, SIGUSR1, 0}, {3, 0, SIGTERM, 2}, {2, 1, SIGKILL, 3}};
-    const char *command = "run long.yaml --until 200 --points 7 --runs 4 --threads 1 -q";
+    char command[100];
     (void)state;
     need_mpirun();
+    (void)snprintf(command, sizeof command,
+                   "run long.yaml --until %d --points 7 --runs 4 --threads 1 -q",
+                   stride_of_cases() > 1 ? 60 : 150);
     write_file("long.yaml", long_model);
     use_ranks(0);
     outcome o = saltus("%s -o one.h5", command);

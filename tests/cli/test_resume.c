@@ -281,7 +281,8 @@ static int stop_until_whole(const long_run *run)
  */
 static void keep_and_go(long_run run)
 {
-    run.until /= stride_of_cases() > 1 ? 4.0 : 1.0; /* sanitizers are slow */
+    /* sanitizers are slow */
+    run.until /= stride_of_cases() > 1 ? 8.0 : getenv("SALTUS_TEST_LONG") ? 1.0 : 2.0;
     for (int n = 0; n == 0; run.until *= 4.0) {
         (void)unlink("part.h5");
         n = stop_until_whole(&run);
