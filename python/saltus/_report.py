@@ -216,8 +216,8 @@ def _of_sweep(data: Any, unit: str) -> dict[str, Any]:
     if not all(data.sizes[a] for a in axes):
         return NOTHING
     at = {a: spread(data.sizes[a], max(2, int(MOST_CELLS ** (1 / len(axes))))) for a in axes}
-    s.data = data[[v for v in data.data_vars if v in s.derived or v.endswith(("mean", "variance"))]
-                  ].isel(at)
+    kept = [v for v in data.data_vars if v in s.derived or v.endswith(("mean", "variance"))]
+    s.data = s.data[kept].isel(at)
     shape, n = [len(i) for i in at.values()], data.sizes["time"]
     most = MOST_NUMBERS // (3 * math.prod(shape))
     names = [name for name in s.species + s.observables if np.ptp(s(name)[0]) != 0]

@@ -161,8 +161,7 @@ class Sweep:
     def __init__(self, data: Any, time: Optional[float], statistic: str = "mean") -> None:
         if statistic not in ("mean", "sd"):
             raise near("a sweep's figure", statistic, ("mean", "sd"))
-        self.data, self.at = data, nearest(data["time"].values, time)
-        self.statistic = statistic
+        self.at, self.statistic = nearest(data["time"].values, time), statistic
         self.species = data["species"].values.tolist() if "species" in data.coords else []
         self.observables = data["observable"].values.tolist() if "observable" in data.coords else []
         inner = {"time", "species", "observable", "run"}
@@ -171,6 +170,8 @@ class Sweep:
         self.every = [a for a in data["mean" if self.species else "observable_mean"].dims
                       if a not in inner]
         self.axes = [a for a in self.every if data.sizes[a] > 1]
+        falling = [a for a in self.axes if a in data.coords and (np.diff(data[a].values) < 0).any()]
+        self.data = data.sortby(falling) if falling else data  # lists may go up and down
         self.parameters = [c for c, v in data.coords.items()
                            if v.dims == ("point",) and c != "point"]
 

@@ -12,6 +12,7 @@ pytest.importorskip("matplotlib", reason="matplotlib is missing (tools/packages 
 pytest.importorskip("xarray", reason="xarray is missing (tools/packages test)")
 
 from matplotlib.backends.backend_agg import RendererAgg  # noqa: E402
+from matplotlib.collections import QuadMesh  # noqa: E402
 
 LONG = ["concentration_of_a_protein_no" + c for c in "12345678"]  # 30 characters each
 TITLE = ("A title of a hundred characters is more "
@@ -253,6 +254,22 @@ def test_sweeps(gene, names):
     if names == "kg":
         mesh = saltus.plot(d, species="X").axes[0].collections[0]
         assert (np.ravel(mesh.get_array()) == d["mean"][:, :, -1, 0].values.T.ravel()).all()
+
+
+@pytest.mark.parametrize("names", ["k", "kg", "kgh"])
+def test_values_in_any_order(gene, names):
+    """Where values go up and down, the figure is that of the same values sorted."""
+    lists = {"k": [20, 10, 30], "g": [4, 0.1, 1], "h": [2, 1]}
+    d = gene.sweep({a: lists[a] for a in names}, **SWEEP)
+    one, other = (saltus.plot(data, species="X") for data in (d, d.sortby(list(names))))
+    assert len(one.axes) == len(other.axes)
+    for a, b in zip(one.axes, other.axes):
+        assert np.allclose([*a.get_xlim(), *a.get_ylim()], [*b.get_xlim(), *b.get_ylim()])
+        for x, y in zip(a.lines, b.lines):
+            assert (x.get_xydata() == y.get_xydata()).all() and (np.diff(x.get_xdata()) > 0).all()
+        for x, y in zip(a.findobj(QuadMesh), b.findobj(QuadMesh)):
+            assert (np.ravel(x.get_array()) == np.ravel(y.get_array())).all()
+            assert (x.get_coordinates() == y.get_coordinates()).all()
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])

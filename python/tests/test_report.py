@@ -292,6 +292,15 @@ def test_quantiles_are_those_of_the_runs(schlogl, tmp_path):
     np.testing.assert_allclose([low, high], r.quantile([0.05, 0.95])[:, :, 0], atol=2)
 
 
+def test_values_in_any_order(arrive, tmp_path):
+    lists = {"k": [20, 10, 30], "g": [4, 0.1, 1]}
+    d = arrive.sweep(lists, until=8, points=3, runs=5)
+    pages = tmp_path / "listed.html", tmp_path / "sorted.html"
+    for data, path in zip((d, d.sortby(list(lists))), pages):
+        saltus.report(data, path)
+    assert data_of(pages[0]) == data_of(pages[1])
+
+
 def test_a_million_trajectories(arrive, tmp_path):
     r = arrive.run(until=4, points=5, runs=1_000_000, threads=2)
     r.report(tmp_path / "page.html")
