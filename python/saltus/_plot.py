@@ -15,7 +15,7 @@ from ._figure import (SMALL, Figure, Numbers, Page, add_colour_bar, add_legend, 
                       draw_map, line_entries, make_panels, set_scale)
 from ._series import (BAND, COLOURS, FINE_BINS, RANGES_APART, Names, Sweep, distributions,
                       edges_around, first, is_geometric, mean_profile, moving, named, nearest,
-                      one_line, quantile, spread)
+                      one_line, quantile, spread, time_unit)
 
 # Of a lattice's types of sites; the first is what is outside, as a rule.
 TYPE_COLOURS = ("#f4f4f2", "#c6dbef", "#3b6ea5", "#e8a33d", "#5aa469", "#b04a5a", "#8e6bb0",
@@ -65,11 +65,11 @@ class Drawing(NamedTuple):
 
     @property
     def time_label(self) -> str:
-        unit = self.of.attrs.get("time_unit")
+        unit = time_unit(self.of)
         return f"time ({unit})" if unit else "time"
 
     def time_of(self, time: float) -> str:
-        return f"time {time:g} {self.of.attrs.get('time_unit', '')}".strip()
+        return f"time {time:g} {time_unit(self.of)}".strip()
 
     @property
     def has_distributions(self) -> bool:

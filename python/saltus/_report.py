@@ -18,7 +18,8 @@ from ._errors import Error, InvalidError, need
 from ._files import Path, publish
 from ._result import Result, sources
 from ._series import (BAND, COLOURS, FINE_BINS, RANGES_APART, Sweep, distributions, edges_around,
-                      first, is_geometric, mean_profile, moving, quantile, short, spread, table)
+                      first, is_geometric, mean_profile, moving, quantile, short, spread, table,
+                      time_unit)
 
 # What a page holds at most, so that it stays small whatever the size of a file.
 MOST_NAMES, MOST_TIMES, MOST_STEPS, MOST_RUNS = 30, 301, 61, 10
@@ -64,8 +65,7 @@ def _parts(data: Any, title: Optional[str]) -> dict[str, str]:
     """Of the template, by their names."""
     is_run, a = isinstance(data, Result), data.attrs
     times = data.time if is_run else data["time"].values
-    unit = a.get("time_unit") if is_run else data["time"].attrs.get("units")
-    unit = ("s" if "spacing" in a else "") if unit in (None, "", "1") else unit
+    unit = time_unit(data)
     shown = dict(_of_result(data, unit) if is_run else _of_sweep(data, unit))
     runs, warnings, model = a.get("trajectories", 0), [], _model_of(data)
     if not a.get("complete", True):

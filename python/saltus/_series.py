@@ -84,6 +84,14 @@ def edges_around(middles: np.ndarray, log: bool = False) -> np.ndarray:
     return np.exp(e) if log else e
 
 
+def time_unit(data: Any) -> str:
+    """That of a Result's or a sweep's times, a lattice's being s; empty where none is known."""
+    unit = (data.attrs.get("time_unit") if isinstance(data.time, np.ndarray) else
+            data["time"].attrs.get("units"))
+    known = "" if unit in (None, "1") else unit
+    return known or ("s" if "spacing" in data.attrs else "")
+
+
 def moving(r: Any) -> list[str]:
     """Columns that change, those that change most first, or all of them if none does."""
     low, high = (np.where(np.isfinite(x), x, np.nan) for x in (r.min(), r.max()))
@@ -212,6 +220,5 @@ class Sweep:
         model = str(self.data.attrs.get("model", "sweep"))
         if set(names) <= set(self.derived):
             return model
-        unit = self.data["time"].attrs.get("units", "1")
-        return (f"{model} at time {self.data['time'].values[self.at]:g}" +
-                (f" {unit}" if unit != "1" else ""))
+        return (f"{model} at time {self.data['time'].values[self.at]:g} "
+                f"{time_unit(self.data)}").strip()

@@ -179,6 +179,7 @@ def test_lattice(tmp_path):
     for spec, title in (("z=5", "z = 5"), ("z", "z = 10"), ("max x", "max along x"),
                         (None, "z = 10")):
         check(r.plot("slice", slice=spec, frame=2.2), title, "at time 2")
+    check(r.plot(), "time (s)")
     drawn = r.plot("slice", slice="sum y", species="A").axes[0].collections[0].get_array()
     assert drawn.sum() == r.frame_counts[0, -1, ..., 0].sum()
     check(r.plot("slice", slice="y", size=(4, 2)))
