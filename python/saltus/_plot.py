@@ -297,6 +297,9 @@ def result(r: Any, kind: str, page: Page, species: Names, time: Optional[float],
     if not names:
         fit = r.species if counted and r.species else known
         moves = [n for n in moving(r) if n in fit] or list(fit)
+        if spatial:  # a number that stays can be elsewhere
+            tops = dict(zip(r.columns, r.max().max(axis=0)))
+            moves += [n for n in fit if n not in moves and tops.get(n, 1.0) > 0]
         names = [n for n in known if n in moves[:MOST_CHOSEN]]
         more = f"{len(names)} of {len(fit)} shown" if len(moves) > len(names) else ""
     d = Drawing(r, page, names, more, log, logx, kind)

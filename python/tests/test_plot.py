@@ -191,6 +191,18 @@ def test_lattice(tmp_path):
             r.plot("slice", slice=spec)
 
 
+def test_what_stays_many_may_move():
+    """In space a species is drawn whose molecules are always as many, and none that never is."""
+    model = saltus.build(
+        "lattice", species={"A": 50, "B": 10, "C": 0}, parameters={}, reactions={"r": "A -> 0 @ 1"},
+        lattice={"size": [5, 4, 3], "spacing": "1e-7 m", "step": 0.01,
+                 "diffusion": {"A": 1e-14, "B": 1e-14, "C": 0}})
+    r = model.run(until=1, points=5, runs=2, frames=1, profile="x")
+    for kind, names in (("kymograph", ["A", "B"]), ("slice", ["A", "B"]), ("bands", [""])):
+        figure = check(r.plot(kind))
+        assert [a.get_title(loc="left") for a in figure.axes if a.get_subplotspec()] == names
+
+
 @pytest.mark.parametrize("name", ["min-system", "crowding"])
 def test_site_types(name, tmp_path):
     model = saltus.read(EXAMPLES / f"{name}.yaml")
