@@ -13,9 +13,9 @@ from matplotlib.patches import Patch
 from ._errors import InvalidError, near
 from ._figure import (SMALL, Figure, Numbers, Page, add_colour_bar, add_legend, beside, colours_for,
                       draw_map, line_entries, make_panels, set_scale)
-from ._series import (BAND, COLOURS, FINE_BINS, RANGES_APART, Names, Sweep, distributions,
-                      edges_around, first, is_geometric, mean_profile, moving, named, nearest,
-                      one_line, quantile, spread, time_unit)
+from ._series import (BAND, COLOURS, RANGES_APART, Names, Sweep, distributions, edges_around, first,
+                      is_geometric, mean_profile, moving, named, nearest, one_line, quantiles,
+                      spread, time_unit)
 
 # Of a lattice's types of sites; the first is what is outside, as a rule.
 TYPE_COLOURS = ("#f4f4f2", "#c6dbef", "#3b6ea5", "#e8a33d", "#5aa469", "#b04a5a", "#8e6bb0",
@@ -141,8 +141,7 @@ def _bands(d: Drawing) -> Figure:
     figure, axes, together = d.over_time(mean)
     sampled, bands = r.attrs["record"] == "all", []
     if d.runs > 1 and sampled and d.runs * len(r.time) > MANY_SAMPLES:
-        fine = distributions(r, d.names, range(len(r.time)), FINE_BINS)
-        bands = [[quantile(*fine[name], q) for q in BAND] for name in d.names]
+        bands = list(quantiles(r, d.names, range(len(r.time)), BAND).values())
     elif d.runs > 1:
         with np.errstate(invalid="ignore"):  # observables may be infinite
             bands = ([np.quantile(d.samples(name), BAND, axis=0) for name in d.names] if sampled

@@ -18,14 +18,14 @@ from ._errors import Error, InvalidError, need
 from ._files import Path, publish
 from ._result import Result, sources
 from ._series import (BAND, COLOURS, FINE_BINS, RANGES_APART, Sweep, distributions, edges_around,
-                      first, is_geometric, mean_profile, moving, quantile, short, spread, table,
+                      first, is_geometric, mean_profile, moving, quantiles, short, spread, table,
                       time_unit)
 
 # What a page holds at most, so that it stays small whatever the size of a file.
 MOST_NAMES, MOST_TIMES, MOST_STEPS, MOST_RUNS = 30, 301, 61, 10
 MOST_BINS = 60  # shown
 MOST_CELLS, MOST_NUMBERS = 16_000, 500_000  # of a map; of all maps of a sweep
-LEVELS = (0.05, 0.5, 0.95)
+LEVELS = (BAND[0], 0.5, BAND[1])
 NOTHING = {"names": [], "on": [], "figures": [], "table": ""}
 FACTS = ("model", "trajectories", "first_trajectory", "runs_per_point", "method", "device",
          "layout", "rng", "seed", "record", "volumes", "events", "seconds", "started", "options",
@@ -121,11 +121,12 @@ def _of_result(r: Any, unit: str) -> dict[str, Any]:
     points, time = t[-1:] if kept == "final" else t, _numbers(r.time[t], 7)
     fine = distributions(r, [n for n in names if n in r.species or kept != "histogram"], points,
                          FINE_BINS) if kept != "stats" and runs > 1 else {}
+    spans = quantiles(r, list(fine), points, LEVELS)
     label = f"time ({unit})" if unit else "time"
     value, each = [("value", "unit"), ("molecules", "molecule")][set(names) <= set(r.species)]
     if len(t) > 1 and runs > 1:
         mean, sd = r.mean()[t][:, at].T, np.sqrt(r.var())[t][:, at].T
-        bands = [[quantile(*fine[n], q) for q in BAND] if kept == "all" else [m - s, m + s]
+        bands = [spans[n][[0, -1]] if kept == "all" else [m - s, m + s]
                  for n, m, s in zip(names, mean, sd)]
         figures.append(_figure(
             "Means over time", "lines", label, value, [
@@ -147,7 +148,7 @@ def _of_result(r: Any, unit: str) -> dict[str, Any]:
             note=more if runs == 1 else f"The first {len(x)}. {more}", thin=len(x) > 3,
             texts=[f"trajectory {i}: " for i in r.trajectories[:MOST_RUNS] for _ in [*t, None]]))
     last = zip(*(v[-1] for v in (r.mean(), np.sqrt(r.var()), r.fano(), r.min(), r.max())))
-    ends = {n: [quantile(e, p[-1:], q)[0] for q in LEVELS] for n, (e, p) in fine.items()}
+    ends = {n: x[:, -1] for n, x in spans.items()}
     rows = [[name, *v, *ends.get(name, [v[0]] * (3 if ends and v[3] == v[4] else 0))]
             for name, v in zip(r.columns, last)]
     rows += [[name, x.mean(), x.std(ddof=1), "", x.min(), x.max(), *np.quantile(x, LEVELS)]

@@ -101,21 +101,27 @@ def moving(r: Any) -> list[str]:
     return [r.columns[i] for i in np.argsort(-span, kind="stable") if span[i] > 0] or r.columns
 
 
-def whole_edges(low: float, high: float, most: int) -> np.ndarray:
-    """Edges, between counts, of at most so many bins for counts from low to high."""
-    step = max(1, math.ceil((high - low + 1) / most))
-    return np.arange(low, high + step + 1, step) - 0.5
+def whole_edges(low: Any, high: Any, most: int) -> np.ndarray:
+    """Edges, between counts, of at most so many bins for counts from low to high, which may be
+    arrays: [..., bin + 1]."""
+    low, high = np.asarray(low), np.asarray(high)
+    step = np.maximum(1, np.ceil((high - low + 1) / most))[..., np.newaxis]
+    n = int(np.max((high - low)[..., np.newaxis] // step)) + 1
+    return low[..., np.newaxis] - 0.5 + step * np.arange(n + 1)
 
 
-def _edges(r: Any, name: str, points: Sequence[int], most: int) -> np.ndarray:
-    """Edges of at most so many bins for every value of a column at some points."""
-    i = r.columns.index(name)
-    ends = np.concatenate([r.min()[points, i], r.max()[points, i]])
-    ends = ends[np.isfinite(ends)]
-    low, high = (ends.min(), ends.max()) if len(ends) else (0.0, 0.0)
+def _edges(r: Any, name: str, points: Sequence[int], most: int, each: bool = False) -> np.ndarray:
+    """Edges of at most so many bins for every value of a column at some points, [bin + 1], or at
+    each of them, [point][bin + 1]."""
+    ends = np.stack([r.min(), r.max()])[:, points, r.columns.index(name)]
+    finite = np.isfinite(ends)
+    low, high = (f(np.where(finite, ends, fill), axis=0 if each else None)
+                 for f, fill in ((np.min, np.inf), (np.max, -np.inf)))
+    known = low <= high  # else there is no finite value
+    low, high = np.where(known, low, 0.0), np.where(known, high, 0.0)
     if name in r.species:
         return whole_edges(low, high, most)
-    return np.linspace(low, high if high > low else low + 1, most + 1)
+    return np.linspace(low, np.where(high > low, high, low + 1), most + 1, axis=-1)
 
 
 def distributions(r: Any, names: Sequence[str], points: Sequence[int],
@@ -130,27 +136,51 @@ def distributions(r: Any, names: Sequence[str], points: Sequence[int],
             if len(used):
                 edges, counts = edges[used[0]:used[-1] + 2], counts[:, used[0]:used[-1] + 1]
             found[name] = edges, counts
-    for array, columns in (("counts", r.species), ("observables", r.observables)):
-        wanted = [n for n in names if n in columns and n not in found]
-        for name in wanted:
-            edges = _edges(r, name, points, most)
-            found[name] = edges, np.zeros((len(points), len(edges) - 1))
-        for x in r.blocks(array) if wanted else ():
-            x = x[:, np.newaxis] if x.ndim == 2 else x[:, points]
-            for name in wanted:
-                edges, counts = found[name]
-                n, values = counts.shape[1], x[..., columns.index(name)]
-                bins = np.floor((values - edges[0]) / (edges[1] - edges[0]))
-                bins[values == edges[-1]] = n - 1
-                every = (bins + n * np.arange(len(points)))[(bins >= 0) & (bins < n)]
-                counts += np.bincount(every.astype(np.intp), minlength=counts.size).reshape(-1, n)
+    every = {n: _edges(r, n, points, most) for n in names if n not in found}
+    for name, counts in _counted(r, every, points).items():
+        found[name] = every[name], counts
     return {name: (edges, n / np.maximum(n.sum(axis=1, keepdims=True), 1))
             for name, (edges, n) in found.items()}
 
 
-def quantile(edges: np.ndarray, parts: np.ndarray, q: float) -> np.ndarray:
-    """Of each row of fractions in bins, whose edges lie between counts or are any numbers."""
-    x = np.array([np.interp(q, np.append(0.0, np.cumsum(row)), edges) for row in parts])
+def _counted(r: Any, edges: dict[str, np.ndarray], points: Sequence[int]) -> dict[str, np.ndarray]:
+    """How many runs are in bins at some points, [point][bin], by names of columns; edges of equal
+    bins: [bin + 1], or [point][bin + 1]."""
+    found = {name: np.zeros((len(points), e.shape[-1] - 1)) for name, e in edges.items()}
+    for array, columns in (("counts", r.species), ("observables", r.observables)):
+        wanted = [n for n in edges if n in columns]
+        for x in r.blocks(array) if wanted else ():
+            x = x[:, np.newaxis] if x.ndim == 2 else x[:, points]
+            for name in wanted:
+                e, counts = edges[name], found[name]
+                n, values = counts.shape[1], x[..., columns.index(name)]
+                bins = np.floor((values - e[..., 0]) / (e[..., 1] - e[..., 0]))
+                bins[values == e[..., -1]] = n - 1
+                every = (bins + n * np.arange(len(points)))[(bins >= 0) & (bins < n)]
+                counts += np.bincount(every.astype(np.intp), minlength=counts.size).reshape(-1, n)
+    return found
+
+
+def quantiles(r: Any, names: Sequence[str], points: Sequence[int],
+              levels: Sequence[float]) -> dict[str, np.ndarray]:
+    """Quantiles of columns over the runs at some points, [level][point], by names. They are found
+    in the bins of a histogram, or else in bins of each point's own, fine for the values there."""
+    if r.attrs["record"] == "histogram":
+        counted = distributions(r, names, points)
+    else:
+        edges = {n: _edges(r, n, points, FINE_BINS, each=True) for n in names}
+        counts = _counted(r, edges, points)
+        counted = {n: (edges[n], counts[n]) for n in names}
+    low, high = r.min()[points], r.max()[points]
+    return {n: np.array([np.clip(quantile(*counted[n], q), low[:, i], high[:, i]) for q in levels])
+            for n, i in ((n, r.columns.index(n)) for n in names)}
+
+
+def quantile(edges: np.ndarray, counts: np.ndarray, q: float) -> np.ndarray:
+    """Of each row of numbers in bins, whose edges lie between counts or are any numbers."""
+    every = np.broadcast_to(edges, (len(counts), edges.shape[-1]))
+    x = np.array([np.interp(q * row.sum(), np.append(0.0, np.cumsum(row)), e)
+                  for e, row in zip(every, counts)])
     return np.round(x) + 0.0 if (abs(edges % 1) == 0.5).all() else x
 
 

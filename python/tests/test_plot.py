@@ -153,6 +153,19 @@ def test_bands_of_many_samples(schlogl, monkeypatch):
     assert np.abs(one[:, 1] - other[:, 1]).max() <= 2
 
 
+def test_bands_of_few_beside_many(monkeypatch):
+    """Bins of what are many at the end do not widen the bands at the begin."""
+    m = saltus.build("growth", species={"X": 10}, parameters={}, reactions={"in": "X -> 2 X @ 1"})
+    r = m.run(until=8, points=9, runs=300)
+    monkeypatch.setattr(saltus._plot, "MANY_SAMPLES", 0)
+    (band,) = r.plot("bands", log=True).axes[0].collections
+    x, y = band.get_paths()[0].vertices.T
+    for point in (0, 1, 2):
+        ends = np.unique(y[x == r.time[point]])
+        np.testing.assert_allclose([ends.min(), ends.max()],
+                                   r.quantile([0.05, 0.95])[:, point, 0], atol=1)
+
+
 def test_other_records(arrive):
     check(arrive.run(until=8, runs=50, record="stats").plot(), "mean ± sd")
     h = arrive.run(until=8, points=21, runs=200, record="histogram")

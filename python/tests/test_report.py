@@ -292,6 +292,22 @@ def test_quantiles_are_those_of_the_runs(schlogl, tmp_path):
     np.testing.assert_allclose([low, high], r.quantile([0.05, 0.95])[:, :, 0], atol=2)
 
 
+def test_few_are_told_beside_many(tmp_path):
+    """Quantiles of what has become few, and of what is few at first, are those of these few."""
+    m = saltus.build("few", species={"X": 100000, "Y": 5}, parameters={},
+                     reactions={"out": "X -> 0 @ 1", "in": "Y -> 2 Y @ 1"})
+    r = m.run(until=9, points=10, runs=200)
+    r.report(tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    (row,) = re.findall(r"<tr><t[dh][^>]*>X</t[dh]>(.*?)</tr>", text)
+    ends = [float(x) for x in re.findall(r">([\d.]+)</td>", row)[-3:]]
+    np.testing.assert_allclose(ends, r.quantile([0.05, 0.5, 0.95])[:, -1, 0], atol=1)
+    page = data_of(tmp_path / "page.html")
+    bands = next(f for f in page["figures"] if f["title"] == "Means over time")["data"]
+    _, low, high = bands[page["names"].index("Y")]
+    np.testing.assert_allclose([low[:3], high[:3]], r.quantile([0.05, 0.95])[:, :3, 1], atol=1)
+
+
 def test_values_in_any_order(arrive, tmp_path):
     lists = {"k": [20, 10, 30], "g": [4, 0.1, 1]}
     d = arrive.sweep(lists, until=8, points=3, runs=5)

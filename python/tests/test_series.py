@@ -5,7 +5,7 @@ import pytest
 import saltus
 from conftest import LATTICE
 from saltus import _result
-from saltus._series import distributions, edges_around, mean_profile, spread
+from saltus._series import distributions, edges_around, mean_profile, quantiles, spread
 
 
 @pytest.fixture(params=["memory", "file"])
@@ -52,6 +52,26 @@ def test_distributions_of_observables(kept):
     np.testing.assert_allclose(found["B"][1].sum(axis=1), 1.0)
     edges, parts = found["inverse"]  # infinite where none is left
     assert np.isfinite(edges).all() and np.isfinite(parts).all() and len(edges) == 11
+
+
+@pytest.mark.parametrize("record", ["all", "final", "histogram"])
+def test_quantiles_at_every_point(kept, record):
+    """Few molecules are told apart although there are many at other times."""
+    m = saltus.build("growth", species={"X": 10, "D": 200000}, parameters={},
+                     reactions={"grow": "X -> 2 X @ 1", "die": "D -> 0 @ 1.6"},
+                     rules={"part": "X/1000"})
+    is_kept, options = record == "histogram", {"until": 8, "points": 5, "runs": 500}
+    names = ["X", "D"] + ["part"] * (not is_kept)
+    r = kept(m, **options, record=record, species=names, **({"bins": 2**20} if is_kept else {}))
+    points = [4] if record == "final" else [0, 1, 4]
+    every = m.run(**options)
+    found = quantiles(r, names, points, [0.05, 0.5, 0.95])
+    for name in names:
+        x = every[name][:, points]
+        wanted = np.quantile(x, [0.05, 0.5, 0.95], axis=0)
+        within = 1.0 if name != "part" else 0.0
+        assert (np.abs(found[name] - wanted) <= within + 0.02 * np.ptp(x, axis=0)).all()
+        assert (found[name][:, 0] >= x[:, 0].min()).all()
 
 
 def test_profiles_are_means(kept):
