@@ -225,9 +225,18 @@ def set_scale(axes: Any, log: bool, logx: bool) -> None:
         axes.set_xscale("log", nonpositive="clip")
 
 
+def _above_zero(edges: np.ndarray) -> np.ndarray:
+    """Edges for a logarithmic axis: cells that begin at 0 or below begin where it does."""
+    low = edges.min(where=edges > 0, initial=np.inf)
+    return np.maximum(edges, min(0.5 * low, 0.5)) if low < np.inf else edges
+
+
 def draw_map(axes: Any, x: np.ndarray, y: np.ndarray, z: np.ndarray, norm: Any,
              colours: str = "viridis") -> Any:
-    """A map z[y][x] between edges; cells that are masked stay white."""
+    """A map z[y][x] between edges, on axes that have their scales; cells that are masked stay
+    white."""
+    x, y = (_above_zero(edges) if scale == "log" else edges
+            for edges, scale in ((x, axes.get_xscale()), (y, axes.get_yscale())))
     return axes.pcolormesh(x, y, z, norm=norm, cmap=colours, rasterized=True)
 
 

@@ -206,8 +206,8 @@ def _draw_spread(d: Drawing, axes: Sequence[Any], x: np.ndarray, counted: dict[s
     norm = PowerNorm(0.5, 0.0, top)
     for name, a in zip(d.names, axes):
         edges, parts = counted[name]
-        mesh = draw_map(a, x, edges, np.ma.masked_equal(parts.T, 0.0), norm)
         set_scale(a, d.log, d.logx)
+        mesh = draw_map(a, x, edges, np.ma.masked_equal(parts.T, 0.0), norm)
     return mesh
 
 

@@ -74,7 +74,8 @@ def is_geometric(values: np.ndarray) -> bool:
 
 
 def edges_around(middles: np.ndarray, log: bool = False) -> np.ndarray:
-    """The edges of cells around rising middles."""
+    """The edges of cells around rising middles, which on a logarithmic axis may begin with 0."""
+    log = log and bool((middles > 0).all())
     m = np.log(middles) if log else np.asarray(middles, dtype=float)
     if len(m) == 1:
         e = np.array([m[0] - 0.5, m[0] + 0.5])

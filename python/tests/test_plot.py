@@ -1,6 +1,7 @@
 """Figures: whatever is drawn, no two texts overlap and none leaves the canvas."""
 import itertools
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -86,6 +87,21 @@ def test_texts_keep_apart(results, name, kind):
 @pytest.mark.parametrize("name", ["long", "wide", "schlogl"])
 def test_log_axes(results, name):
     check(results[name].plot("bands", log=True, logx=True))
+
+
+def test_log_axes_of_maps_have_all_cells(schlogl):
+    """Cells that begin below 0, where counts and times do, cut nothing else off."""
+    m = saltus.build("few", species={"X": 0}, parameters={},
+                     reactions={"in": "0 -> X @ 2", "out": "X -> 0 @ 0.005"})
+    r = m.run(until=1000, points=101, runs=80)
+    drawn = r.plot("heatmap", log=True, logx=True).axes[0]
+    assert drawn.get_ylim()[0] < 1 < 2 * r["X"].max() < 4 * drawn.get_ylim()[1]
+    assert drawn.get_xlim()[0] < 10 < drawn.get_xlim()[1] == 1000
+    d = schlogl.sweep({"c3": [0, 8e-4, 9e-4, 1e-3]}, until=10, points=2, runs=100, record="all")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        drawn = saltus.plot(d, log=True, logx=True).axes[0]
+    assert drawn.get_ylim()[0] < 1 and 1e-4 < drawn.get_xlim()[0] < drawn.get_xlim()[1] < 1.1e-3
 
 
 @pytest.mark.parametrize("size", [(3, 2.2), (12, 3)])
