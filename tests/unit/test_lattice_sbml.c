@@ -377,6 +377,50 @@ static void laws_without_sizes_are_told(void **state)
     saltus_model_destroy(m);
 }
 
+/* What each molecule does by itself needs no size, whatever its rate depends on. */
+static void laws_of_order_1_need_no_size(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *law;
+        bool is_told;
+    } cases[] = {
+        {AP("times", CI("A") CI("k")), false},
+        {AP("times", CI("k") AP("minus", CI("A") AP("divide", CI("B") CI("k")))), false},
+        {AP("times", CI("p") CI("k")), false},
+        {AP("minus", AP("times", CI("k") CI("A"))), false},
+        {AP("times", CI("A") CI("B") CI("k")), true},
+        {AP("divide", CI("A") AP("plus", CI("B") CI("k"))), true},
+        {AP("minus", CI("A") CI("k")), true},
+        {CI("k"), true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        char text[4000];
+        (void)snprintf(
+            text, sizeof text,
+            SBML("", LIST("Compartments", COMPARTMENT("c", "3", "size=\"1\"")) LIST(
+                         "Species", SPECIES("A", "c", "true", "initialAmount=\"9\"")
+                                        SPECIES("B", "c", "true", "initialAmount=\"9\""))
+                         LIST("Parameters", "<parameter id=\"k\" constant=\"false\" "
+                                            "value=\"2\"/><parameter id=\"p\" "
+                                            "constant=\"false\"/>\n")
+                             LIST("Rules",
+                                  "<assignmentRule variable=\"p\">" MATH(
+                                      AP("plus", CI("A") CI("B"))) "</assignmentRule>\n"
+                                                                   "<rateRule variable=\"k\">" MATH(
+                                                                       CN("1")) "</rateRule>\n")
+                                 LIST("Reactions", REACTION("r", LEFT(OF("1", "A")), "", "%s"))),
+            cases[i].law);
+        saltus_model *m =
+            freeze_with(text, "sbml: " FILE_NAME "\nlattice: {size: [2, 2, 2], spacing: 10 nm, "
+                              "step: 1, diffusion: {A: 0, B: 0}}\n");
+        if ((m->n_warnings > 0) != cases[i].is_told) {
+            fail_msg("%s: %s", cases[i].law, m->n_warnings ? m->warnings[0].text : "not told");
+        }
+        saltus_model_destroy(m);
+    }
+}
+
 /* ---- what is refused ---- */
 
 typedef struct refusal {
@@ -590,6 +634,7 @@ int main(void)
         cmocka_unit_test(info_tells_of_compartments),
         cmocka_unit_test(sizes_and_times_have_units),
         cmocka_unit_test(laws_without_sizes_are_told),
+        cmocka_unit_test(laws_of_order_1_need_no_size),
         cmocka_unit_test(mistakes_are_refused_with_their_line),
         cmocka_unit_test(constants_are_of_mass_action),
         cmocka_unit_test(initial_values_are_of_the_whole_or_of_a_site),

@@ -102,14 +102,55 @@ static bool reads_size(const saltus_expr *node, void *user)
     return node->op == SALTUS_OP_VARIABLE && (f->reads[node->variable] & SALTUS_READS_SIZES);
 }
 
+static void note_species(void *user, int species)
+{
+    int *found = user;
+    *found = species;
+}
+
+static bool reads_counts(const saltus_freezer *f, const saltus_expr *e)
+{
+    int found = -1;
+    saltus_visit_counts(f, e, note_species, &found);
+    return found >= 0;
+}
+
+/* Whether e is a sum of counts, each times what is no count: what may be taken site by site. */
+static bool is_of_order_1(const saltus_freezer *f, const saltus_expr *e)
+{
+    const saltus_expr *rule = saltus_rule_behind(f, e);
+    int n = 0;
+    switch (e->op) {
+    case SALTUS_OP_VARIABLE:
+        return rule ? is_of_order_1(f, rule) : reads_counts(f, e);
+    case SALTUS_OP_ADD:
+    case SALTUS_OP_SUB:
+        for (int i = 0; i < e->n_args; ++i) {
+            n += is_of_order_1(f, e->args[i]);
+        }
+        return n == e->n_args;
+    case SALTUS_OP_MUL:
+        for (int i = 0; i < e->n_args; ++i) {
+            n += !reads_counts(f, e->args[i]) ? 0 : is_of_order_1(f, e->args[i]) ? 1 : 2;
+        }
+        return n == 1;
+    case SALTUS_OP_DIV:
+        return is_of_order_1(f, e->args[0]) && !reads_counts(f, e->args[1]);
+    case SALTUS_OP_NEG:
+        return is_of_order_1(f, e->args[0]);
+    default:
+        return false;
+    }
+}
+
 /* A law of a whole compartment that does not name its size is not known to hold in a site, unless
  * it is of order 1. */
 static void look_at_size(saltus_freezer *f, const saltus_step *step)
 {
     char place[160];
     const saltus_reaction *r = step->reaction;
-    if (f->model->space->site_sizes && !(step->is_product && step->n_factors == 1) &&
-        !saltus_expr_any(r->law, reads_size, f)) {
+    const bool scales = step->is_product ? step->n_factors == 1 : is_of_order_1(f, step->law);
+    if (f->model->space->site_sizes && !scales && !saltus_expr_any(r->law, reads_size, f)) {
         saltus_model_warn(f->model,
                           "%sreaction '%s': its rate law does not use the size of a compartment; "
                           "it is taken as the rate in one site",
@@ -295,12 +336,6 @@ static bool is_zero_when_empty(const saltus_freezer *f, const saltus_expr *e)
     default:
         return false;
     }
-}
-
-static void note_species(void *user, int species)
-{
-    int *found = user;
-    *found = species;
 }
 
 /* What a rate rule reads must be the same in all sites. */
