@@ -445,6 +445,30 @@ static void what_cannot_be_is_refused(void **state)
     }
 }
 
+/* Sites are told as models place them. */
+static void failures_name_site_and_time(void **state)
+{
+    static const char text[] =
+        "species: {A: }\nreactions: {r: 'A + A -> 0 @ A'}\n"
+        "lattice: {size: [3, 2, 5], spacing: 1 m, step: 0.1 s, diffusion: {A: 0}, "
+        "place: {A: {sites: [[2, 1, 3, 1]]}}}\n";
+    static const char *const methods[] = {"mpd", "nsm"};
+    static const double times[] = {50.0};
+    (void)state;
+    for (int i = 0; i < 2; ++i) {
+        saltus_error err = {0};
+        moments sums = {0};
+        saltus_model *m = parse_frozen(text);
+        assert_int_equal(rdme_try("cpu", m, methods[i], 1, times, 1, 1, &sums, &err),
+                         SALTUS_E_NUMERIC);
+        if (!strstr(err.message, "trajectory 0, time ") || !strstr(err.message, "site (2, 1, 3)")) {
+            fail_msg("%s: %s", methods[i], err.message);
+        }
+        moments_free(&sums);
+        saltus_model_destroy(m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -463,6 +487,7 @@ int main(void)
         cmocka_unit_test(infinite_propensities_are_refused),
         cmocka_unit_test(threads_and_samples_change_nothing),
         cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(failures_name_site_and_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 #include "engine/record.h"
 #include "model/network/network.h"
 
+#include <stdio.h>
 #include <string.h>
 
 typedef struct nsm {
@@ -105,15 +106,18 @@ static saltus_status check_failure(const nsm *s, saltus_error *err)
     saltus_status status = SALTUS_OK;
     const saltus_nsm_failure *f = &s->k.failure;
     const saltus_network *network = s->task->model->network;
+    const int32_t *size = network->lattice->size;
+    char where[120];
+    (void)snprintf(where, sizeof where, "trajectory %lld, time %g, site (%lld, %lld, %lld)",
+                   (long long)s->job->trajectory, s->k.time, (long long)(f->site % size[0]),
+                   (long long)(f->site / size[0] % size[1]),
+                   (long long)(f->site / size[0] / size[1]));
     if (f->what == SALTUS_NSM_COUNT) {
-        SALTUS_FAIL(SALTUS_E_NUMERIC, "trajectory %lld, t = %g: site %lld would hold %lld of '%s'",
-                    (long long)s->job->trajectory, s->k.time, (long long)f->site,
-                    (long long)f->count, network->species_names[f->index]);
+        SALTUS_FAIL(SALTUS_E_NUMERIC, "%s would hold %lld of '%s'", where, (long long)f->count,
+                    network->species_names[f->index]);
     }
     if (f->what == SALTUS_NSM_PROPENSITY) {
-        SALTUS_FAIL(SALTUS_E_NUMERIC,
-                    "trajectory %lld, t = %g, site %lld: reaction '%s' has the propensity %g",
-                    (long long)s->job->trajectory, s->k.time, (long long)f->site,
+        SALTUS_FAIL(SALTUS_E_NUMERIC, "%s: reaction '%s' has the propensity %g", where,
                     saltus_network_reaction(network, f->index), f->propensity);
     }
 done:
