@@ -146,6 +146,42 @@ static void binding_loses_nothing(void **state)
     free(s.x);
 }
 
+/* One of few molecules that sixteen reactions bind: together these are rounded by as much as there
+ * is of it, and often, as what takes a while ends. */
+static void rounding_takes_no_more_than_there_is(void **state)
+{
+    enum { PARTNERS = 16 };
+    const double times[] = {0.6, 1.2};
+    char text[4000];
+    int n = snprintf(text, sizeof text, "species: {Z: 0, A: 12");
+    (void)state;
+    for (int k = 0; k < PARTNERS; ++k) {
+        n += snprintf(text + n, sizeof text - (size_t)n, ", X%d: 25, C%d: 25", k, k);
+    }
+    n += snprintf(text + n, sizeof text - (size_t)n,
+                  "}\nreactions:\n  late: {equation: 0 -> Z, rate: 60, delay: 0.01}\n");
+    for (int k = 0; k < PARTNERS; ++k) {
+        n += snprintf(text + n, sizeof text - (size_t)n,
+                      "  bind%d: A + X%d -> C%d @ 0.03\n  part%d: C%d -> A + X%d @ 0.3\n", k, k, k,
+                      k, k, k);
+    }
+    saltus_plan_options o = options("hybrid", NULL);
+    o.continuous = 10;
+    samples s = run(text, &o, times, 2, 40);
+    for (int64_t i = 0; i < s.n; ++i) {
+        for (int p = 0; p < 2; ++p) {
+            double bound = 0.0;
+            assert_true(value(&s, i, p, 1) >= 0.0);
+            for (int k = 0; k < PARTNERS; ++k) {
+                assert_true(value(&s, i, p, 2 + 2 * k) + value(&s, i, p, 3 + 2 * k) == 50.0);
+                bound += value(&s, i, p, 3 + 2 * k);
+            }
+            assert_true(value(&s, i, p, 1) + bound == 12.0 + 25.0 * PARTNERS);
+        }
+    }
+    free(s.x);
+}
+
 /* ---- few molecules that drive many ---- */
 
 /* X = 20000 y + noise, where y is beta with parameters of the switch (test_rates.c), and X given y
@@ -447,6 +483,7 @@ int main(void)
         cmocka_unit_test(birth_and_death_keep_their_noise),
         cmocka_unit_test(isomers_are_binomial_and_none_is_lost),
         cmocka_unit_test(binding_loses_nothing),
+        cmocka_unit_test(rounding_takes_no_more_than_there_is),
         cmocka_unit_test(a_switched_protein_is_beta),
         cmocka_unit_test(noise_reaches_events),
         cmocka_unit_test(moments_are_those_of_the_direct_method),

@@ -223,20 +223,47 @@ SALTUS_FN void saltus_kick_words(const saltus_trajectory *p, uint64_t kick, uint
     }
 }
 
+/* Move the counts h->change by so much of a reaction, less or more than one firing. Returns 0, and
+ * moves none, where one would end below 0. */
+SALTUS_FN int saltus_split_move(const saltus_trajectory *p, const saltus_hybrid *h, int r,
+                                double extent)
+{
+    const saltus_tables *n = p->n;
+    for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
+        const double change = extent * (double)n->change_amount[c];
+        if (change < 0.0 && h->change[h->component[n->change_species[c]]] + change < -0.5) {
+            return 0;
+        }
+    }
+    for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
+        h->change[h->component[n->change_species[c]]] += extent * (double)n->change_amount[c];
+    }
+    return 1;
+}
+
 /* Make counts whole: the trajectory's whole ones take the extents, rounded: by chance, or, for what
- * is only recorded, to the nearest. */
+ * is only recorded, to the nearest. Where that would take more than there is, as when many
+ * reactions have a species of few, an extent is rounded the other way. */
 SALTUS_OUTLINE saltus_failure saltus_split_round(saltus_trajectory *p, saltus_hybrid *h,
                                                  int nearest)
 {
     const saltus_tables *n = p->n;
     double u[2] = {0.5, 0.5};
     saltus_split_extents(p, h);
+    for (int j = 0; j < h->n_real; ++j) {
+        h->change[j] = p->v[h->real[j]];
+    }
     for (int b = 0; b < h->n_basis; ++b) {
         const int r = h->basis[b];
         if (!nearest && b % 2 == 0) {
             saltus_kick_words(p, h->kicks, (uint64_t)(b / 2), u);
         }
-        const double whole = saltus_floor(h->extent[b] + u[b % 2]);
+        const double extent = h->extent[b];
+        double whole = saltus_floor(extent + u[b % 2]);
+        if (SALTUS_RARE(!saltus_split_move(p, h, r, whole - extent))) {
+            whole += whole > extent ? -1.0 : 1.0;
+            (void)saltus_split_move(p, h, r, whole - extent);
+        }
         for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
             int64_t *x = &p->x[n->change_species[c]];
             const double sum = (double)*x + whole * (double)n->change_amount[c];
