@@ -182,6 +182,30 @@ static void rounding_takes_no_more_than_there_is(void **state)
     free(s.x);
 }
 
+/* Reactions of six and of eight molecules are events where fewer than that flow: at 5.6 of A their
+ * laws are no 0, as they are at 5. */
+static void no_event_takes_parts_of_molecules(void **state)
+{
+    static const char *const orders[] = {"6 A -> H @ 0.02", "8 A -> H @ 0.05"};
+    const double times[] = {1.0, 3.0};
+    (void)state;
+    for (int k = 0; k < 2; ++k) {
+        char text[200];
+        (void)snprintf(text, sizeof text,
+                       "species: {A: 12, H: 0}\n"
+                       "reactions:\n  in: 0 -> A @ 200\n  out: A -> 0 @ 22\n  join: %s\n",
+                       orders[k]);
+        saltus_plan_options o = options("hybrid", NULL);
+        o.continuous = 10;
+        samples s = run(text, &o, times, 2, 500);
+        for (int64_t i = 0; i < 2 * s.n; ++i) {
+            assert_true(s.x[i * s.n_columns] >= 0.0);
+        }
+        assert_true(mean(&s, 1, 1) > 1.0);
+        free(s.x);
+    }
+}
+
 /* ---- few molecules that drive many ---- */
 
 /* X = 20000 y + noise, where y is beta with parameters of the switch (test_rates.c), and X given y
@@ -484,6 +508,7 @@ int main(void)
         cmocka_unit_test(isomers_are_binomial_and_none_is_lost),
         cmocka_unit_test(binding_loses_nothing),
         cmocka_unit_test(rounding_takes_no_more_than_there_is),
+        cmocka_unit_test(no_event_takes_parts_of_molecules),
         cmocka_unit_test(a_switched_protein_is_beta),
         cmocka_unit_test(noise_reaches_events),
         cmocka_unit_test(moments_are_those_of_the_direct_method),

@@ -192,6 +192,18 @@ SALTUS_OUTLINE saltus_failure saltus_hybrid_idle(saltus_trajectory *p, const sal
     return SALTUS_FINE;
 }
 
+/* Whether a reaction that takes more than there is of a species does nothing: in a model that says
+ * so, and where the count is real and each law that takes of it is 0 at whole ones that are too
+ * few. Between these it is not: that of 6 A -> B at 5.6 of A. */
+SALTUS_OUTLINE int saltus_hybrid_idles(const saltus_tables *n, const saltus_hybrid *h, int r, int s)
+{
+    int idles = h->component[s] >= 0 && !(n->n_delayed > 0 && n->delayed_of[r] >= 0);
+    for (int u = 0; u < n->n_unsafe; ++u) {
+        idles &= n->unsafe[u] != s;
+    }
+    return n->idles || idles;
+}
+
 /* Change the counts by an event. */
 SALTUS_FN saltus_failure saltus_hybrid_change(saltus_trajectory *p, const saltus_hybrid *h, int r)
 {
@@ -202,7 +214,7 @@ SALTUS_FN saltus_failure saltus_hybrid_change(saltus_trajectory *p, const saltus
         const int overflow = saltus_add_overflows(p->x[s], n->change_amount[c], &x);
         const double value = is_real ? p->v[s] + (double)n->change_amount[c] : (double)x;
         if (SALTUS_RARE(overflow || value < 0.0)) {
-            if (!overflow && n->idles) {
+            if (!overflow && saltus_hybrid_idles(n, h, r, s)) {
                 return saltus_hybrid_idle(p, h, r, c);
             }
             return saltus_trajectory_fail(
