@@ -496,9 +496,10 @@ def sweep_dataset(source: Any, r: Result, axes: Sequence[str], values: Sequence[
     def shaped(name: str) -> Optional[np.ndarray]:
         array = source(name)
         if array is not None and name == "trajectories" and array.ndim == 1:
-            a = r.attrs  # a file has numbers within a point
+            a = r.attrs  # a file has numbers within a point, of a part of the runs its own
             at = (a.get("first_point", 0) + np.arange(n)) * (not a["common_random_numbers"])
-            array = a["first_trajectory"] + len(array) * at[:, np.newaxis] + array
+            array = (a["first_trajectory"] - a.get("first_run", 0) + array +
+                     a.get("whole_runs", len(array)) * at[:, np.newaxis])
         return None if array is None else array[:n].reshape(*shape, *array.shape[1:])
     if not is_grid:
         return dataset(shaped, r, ("point",), {a: ("point", v[:n]) for a, v in zip(axes, values)})

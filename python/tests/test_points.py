@@ -136,6 +136,29 @@ def test_a_file_has_the_numbers_of_trajectories(arrive, tmp_path):
             np.testing.assert_array_equal(d["trajectory"], expected)
 
 
+def test_a_part_has_the_numbers_of_trajectories(arrive, command, tmp_path):
+    pytest.importorskip("xarray")
+    (tmp_path / "arrive.yaml").write_text(arrive.to_yaml())
+    vary = {"k": [1, 20], "X": [0, 5]}
+    for by in ("points", "runs"):
+        for common in (False, True):
+            whole = arrive.sweep(vary, until=1, points=2, runs=6, first=4, record="final",
+                                 common_random_numbers=common)
+            numbers = [whole["trajectory"].values.reshape(4, 6), whole["counts"].values.reshape(4, 6)]
+            parts = []
+            for i in range(2):
+                path = tmp_path / f"{by}-{common}-{i}.h5"
+                command("sweep", tmp_path / "arrive.yaml", "--vary", "k=list:1,20", "--vary",
+                        "X=list:0,5", "--until", 1, "--points", 2, "--runs", 6, "--first", 4,
+                        "--record", "final", "--shard", f"{i}/2", "--shard-by", by, "-q", "-o", path,
+                        *(["--common-random-numbers"] * common))
+                part = saltus.open(path)
+                parts.append([part[name].values.reshape((2, 6) if by == "points" else (4, 3))
+                              for name in ("trajectory", "counts")])
+            for expected, found in zip(numbers, zip(*parts)):
+                np.testing.assert_array_equal(np.concatenate(found, axis=int(by == "runs")), expected)
+
+
 def test_a_design_has_one_axis(arrive):
     pytest.importorskip("xarray")
     d = arrive.sweep({"k": saltus.lin(10, 30), "g": saltus.log(0.1, 1)}, until=2, points=3, runs=5,
