@@ -15,6 +15,10 @@ from ._series import Names, table
 STATISTICS = ("mean", "variance", "min", "max")
 SPLITS = ("type_counts", "profile")
 _SAMPLES = ("counts", "observables", "trajectories", "frames", *SPLITS)
+# What a sweep's Dataset may have beside the names that were varied: variables, axes.
+_OWN = frozenset((*_SAMPLES, *STATISTICS, *(f"observable_{s}" for s in STATISTICS), "histogram",
+                  "edges", "trajectory", "point", "run", "time", "species", "observable",
+                  "site_type", "plane", "bin", "edge"))
 _BLOCK = 1 << 20  # numbers that are read at a time
 # Arrays of a saltus_memory: their types and axes, whose lengths are in its view or made of them.
 _AXES = {
@@ -489,7 +493,9 @@ def open(path: Path, *, samples: bool = True) -> Any:
 def sweep_dataset(source: Any, r: Result, axes: Sequence[str], values: Sequence[np.ndarray],
                   lengths: Sequence[int], n: int) -> Any:
     """An xarray.Dataset of the first n points of a sweep: with an axis per name if these are all of
-    a grid, else with one axis, point. values: [axis][point]; lengths: of a grid's axes, or zeros."""
+    a grid, else with one axis, point. values: [axis][point]; lengths: of a grid's axes, or zeros. A
+    name that the Dataset itself has becomes varied:NAME, as in tables."""
+    axes = [f"varied:{a}" if a in _OWN else a for a in axes]
     is_grid = np.prod(lengths) == n and n > 0
     shape = lengths if is_grid else (n,)
 

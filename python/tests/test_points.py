@@ -144,19 +144,39 @@ def test_a_part_has_the_numbers_of_trajectories(arrive, command, tmp_path):
         for common in (False, True):
             whole = arrive.sweep(vary, until=1, points=2, runs=6, first=4, record="final",
                                  common_random_numbers=common)
-            numbers = [whole["trajectory"].values.reshape(4, 6), whole["counts"].values.reshape(4, 6)]
+            numbers = [whole[name].values.reshape(4, 6) for name in ("trajectory", "counts")]
             parts = []
             for i in range(2):
                 path = tmp_path / f"{by}-{common}-{i}.h5"
                 command("sweep", tmp_path / "arrive.yaml", "--vary", "k=list:1,20", "--vary",
                         "X=list:0,5", "--until", 1, "--points", 2, "--runs", 6, "--first", 4,
-                        "--record", "final", "--shard", f"{i}/2", "--shard-by", by, "-q", "-o", path,
-                        *(["--common-random-numbers"] * common))
+                        "--record", "final", "--shard", f"{i}/2", "--shard-by", by, "-q",
+                        *(["--common-random-numbers"] * common), "-o", path)
                 part = saltus.open(path)
                 parts.append([part[name].values.reshape((2, 6) if by == "points" else (4, 3))
                               for name in ("trajectory", "counts")])
             for expected, found in zip(numbers, zip(*parts)):
                 np.testing.assert_array_equal(np.concatenate(found, axis=int(by == "runs")), expected)
+
+
+def test_names_of_the_dataset_itself_can_vary(tmp_path):
+    pytest.importorskip("xarray")
+    m = saltus.build(species={"X": 9, "run": 4},
+                     parameters={"mean": 2.0, "time": 1.0, "species": 3.0},
+                     reactions={"r": "X -> run @ mean*time*species"})
+    want = dict(until=1, points=2, runs=3, record="all", derive="final:X", species="X,run,mean")
+    for name in ("mean", "time", "species", "run"):
+        for vary, design in (({name: [1, 2]}, None), ({name: saltus.lin(0, 8)}, "sobol:2")):
+            d = m.sweep(vary, design=design, **want)
+            axis = f"varied:{name}" if design is None else "point"
+            assert d["counts"].dims == (axis, "run", "time", "species")
+            assert list(d["species"]) == ["X", "run"] and list(d["time"]) == [0, 1]
+            for g, value in enumerate(d[f"varied:{name}"].values):
+                one = m.run(first=3 * g, set={name: value}, **want)
+                np.testing.assert_array_equal(d["counts"][g], one.counts)
+            file = m.sweep(vary, design=design, output=tmp_path / "sweep.h5", overwrite=True,
+                           **want)
+            assert file.equals(d)
 
 
 def test_a_design_has_one_axis(arrive):
