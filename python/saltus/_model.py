@@ -449,14 +449,19 @@ class Model:
         axes = list(vary)
         path = path_to_write(output)
         with self._lock:
-            source, done, plan, stopped = self._run_points(sweep, call, common_random_numbers,
-                                                           progress, path, overwrite)
+            source, plan, report, stopped = self._run_points(sweep, call, common_random_numbers,
+                                                             progress, path, overwrite)
         if path is not None:
             data = open_result(path)
         else:
+            n, done = lib.saltus_sweep_n_points(sweep), source.view.n_points
             values = [np.array([lib.saltus_sweep_value(sweep, a, g) for g in range(done)])
                       for a in range(len(axes))]
-            r = self._result(call, plan, source, [])
+            r = self._result(call, plan, source, [], report)
+            r.attrs.update(runs_per_point=call.run.n_trajectories, sweep_points=done,
+                           common_random_numbers=bool(common_random_numbers),
+                           requested=call.run.n_trajectories * n,
+                           trajectories=call.run.n_trajectories * done, complete=done == n)
             data = sweep_dataset(source, r, axes, values, lengths, done)
         return give(data, stopped)
 
@@ -484,12 +489,12 @@ class Model:
                     **options)
         call.without_statistics = True
         with self._lock:
-            source, _, _, stopped = self._run_points(sweep, call, common_random_numbers, progress,
-                                                     None, False)
+            source, *_, stopped = self._run_points(sweep, call, common_random_numbers, progress,
+                                                   None, False)
         return give(source("derived" if derive else "counts"), stopped)
 
     def _run_points(self, sweep: Any, call: Call, common: bool, progress: Any, path: Optional[str],
-                    overwrite: bool) -> tuple[Any, int, Plan, Optional[KeyboardInterrupt]]:
+                    overwrite: bool) -> tuple[Any, Plan, Any, Optional[KeyboardInterrupt]]:
         """Simulate the points of a sweep into memory or a file. The lock is held."""
         call.device = "cpu" if call.device == "auto" else call.device
         real = call.method == "ode"
@@ -514,19 +519,18 @@ class Model:
             return into_file(path, plan, call, overwrite, report, err, fill, (sweep, options))
         stopped = carry_out(call, progress, run)
         if path is not None:
-            return None, 0, plan, stopped
+            return None, plan, report, stopped
         source = Memory(memory, call.record == "final")
         source.lead = (source.view.n_points,)
-        return source, source.view.n_points, plan, stopped
+        return source, plan, report, stopped
 
-    def _result(self, call: Call, plan: Plan, source: Any, frame_times: Any,
-                origin: Any = None, report: Any = None) -> Result:
-        requested = call.run.n_trajectories
+    def _result(self, call: Call, plan: Plan, source: Any, frame_times: Any, report: Any,
+                origin: Any = None) -> Result:
+        requested, n = call.run.n_trajectories, source.view.n_runs
         attrs = {**plan.about, "seed": call.run.seed, "requested": requested,
-                 "first_trajectory": call.run.first_trajectory, "record": call.record}
-        if report is not None:
-            attrs.update(trajectories=source.view.n_runs, events=report.events,
-                         seconds=report.seconds, complete=source.view.n_runs == requested)
+                 "first_trajectory": call.run.first_trajectory, "record": call.record,
+                 "trajectories": n, "events": report.events, "seconds": report.seconds,
+                 "complete": n == requested}
         return Result(source, call.times, *plan.names, call.derived, attrs,
                       frame_times=frame_times, origin=origin)
 

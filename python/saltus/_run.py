@@ -382,7 +382,7 @@ class Origin:
         self.memory = open_memory(plan, call, 0)
         stopped = carry_out(call, progress, lambda: fill(lib.saltus_memory_sink(self.memory)))
         source = Memory(self.memory, call.record == "final")
-        return give(self.model._result(call, plan, source, call.frames, self, self.report), stopped)
+        return give(self.model._result(call, plan, source, call.frames, self.report, self), stopped)
 
     def save(self, path: str, overwrite: bool) -> None:
         """Hand what is in memory to a file."""

@@ -84,6 +84,10 @@ def test_a_sweep_has_an_axis_for_each_name(arrive, tmp_path):
     file = arrive.sweep(vary, until=2, points=3, runs=20, seed=4, record="all", derive="mean:X",
                         output=tmp_path / "sweep.h5")
     xarray.testing.assert_equal(file, d)
+    assert d.attrs["requested"] == d.attrs["trajectories"] == 6 * 20 and d.attrs["complete"]
+    assert d.attrs["seconds"] > 0
+    for name in set(d.attrs) - {"seconds"}:
+        assert d.attrs[name] == file.attrs[name], name
     some = saltus.open(tmp_path / "sweep.h5", samples=False)
     assert set(file.data_vars) - set(some.data_vars) == {"counts"}
     xarray.testing.assert_equal(some["variance"], d["variance"])
@@ -156,7 +160,8 @@ def test_a_part_has_the_numbers_of_trajectories(arrive, command, tmp_path):
                 parts.append([part[name].values.reshape((2, 6) if by == "points" else (4, 3))
                               for name in ("trajectory", "counts")])
             for expected, found in zip(numbers, zip(*parts)):
-                np.testing.assert_array_equal(np.concatenate(found, axis=int(by == "runs")), expected)
+                together = np.concatenate(found, axis=int(by == "runs"))
+                np.testing.assert_array_equal(together, expected)
 
 
 def test_names_of_the_dataset_itself_can_vary(tmp_path):

@@ -72,6 +72,20 @@ def test_ctrl_c_in_a_batch_keeps_the_first_rows(arrive):
     np.testing.assert_array_equal(out[:3], few)
 
 
+def test_ctrl_c_in_a_sweep_keeps_the_first_points(arrive, tmp_path):
+    pytest.importorskip("xarray")
+    with pytest.raises(saltus.Interrupted) as stopped:
+        arrive.sweep({"k": saltus.lin(50, 200, 200_000)}, until=100, points=2, runs=50,
+                     progress=interrupt_when_it_runs())
+    d = stopped.value.result
+    assert 0 < d.sizes["point"] == d.attrs["sweep_points"] < 200_000 and not d.attrs["complete"]
+    assert d.attrs["trajectories"] == 50 * d.sizes["point"]
+    assert d.attrs["requested"] == 50 * 200_000 and d.attrs["events"] > 0
+    pytest.importorskip("plotly")
+    saltus.report(d, tmp_path / "part.html")
+    assert " of 10,000,000 trajectories are here" in (tmp_path / "part.html").read_text()
+
+
 def test_a_handler_of_ones_own_is_called(arrive):
     seen = []
     before = signal.signal(signal.SIGINT, lambda *_: seen.append(1))
