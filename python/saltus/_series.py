@@ -140,8 +140,8 @@ def distributions(r: Any, names: Sequence[str], points: Sequence[int],
     every = {n: _edges(r, n, points, most) for n in names if n not in found}
     for name, counts in _counted(r, every, points).items():
         found[name] = every[name], counts
-    return {name: (edges, n / np.maximum(n.sum(axis=1, keepdims=True), 1))
-            for name, (edges, n) in found.items()}
+    runs = max(int(r.attrs["trajectories"]), 1)  # also those in no bin: outside of range=, NaN
+    return {name: (edges, n / runs) for name, (edges, n) in found.items()}
 
 
 def _counted(r: Any, edges: dict[str, np.ndarray], points: Sequence[int]) -> dict[str, np.ndarray]:
@@ -165,23 +165,35 @@ def _counted(r: Any, edges: dict[str, np.ndarray], points: Sequence[int]) -> dic
 def quantiles(r: Any, names: Sequence[str], points: Sequence[int],
               levels: Sequence[float]) -> dict[str, np.ndarray]:
     """Quantiles of columns over the runs at some points, [level][point], by names. They are found
-    in the bins of a histogram, or else in bins of each point's own, fine for the values there."""
-    if r.attrs["record"] == "histogram":
+    in the bins of a histogram, or else in bins of each point's own, fine for the values there. NaN
+    is what the bins do not tell: a quantile outside of range=, or any with runs on both sides."""
+    is_histogram, found = r.attrs["record"] == "histogram", {}
+    if is_histogram:
         counted = distributions(r, names, points)
     else:
         edges = {n: _edges(r, n, points, FINE_BINS, each=True) for n in names}
         counts = _counted(r, edges, points)
         counted = {n: (edges[n], counts[n]) for n in names}
-    low, high = r.min()[points], r.max()[points]
-    return {n: np.array([np.clip(quantile(*counted[n], q), low[:, i], high[:, i]) for q in levels])
-            for n, i in ((n, r.columns.index(n)) for n in names)}
+    for name in names:
+        e, parts = counted[name]
+        low, high = (f()[points, r.columns.index(name)] for f in (r.min, r.max))
+        below, every = np.zeros(len(parts)), parts.sum(axis=1)
+        if is_histogram:
+            is_below, is_above = low < e[..., 0], high > e[..., -1]
+            below[is_below] = 1.0 - every[is_below]
+            below[is_below & is_above] = np.nan
+            every[is_below | is_above] = 1.0
+        found[name] = np.array([np.clip(quantile(e, parts, q * every - below), low, high)
+                                for q in levels])
+    return found
 
 
-def quantile(edges: np.ndarray, counts: np.ndarray, q: float) -> np.ndarray:
-    """Of each row of numbers in bins, whose edges lie between counts or are any numbers."""
-    every = np.broadcast_to(edges, (len(counts), edges.shape[-1]))
-    x = np.array([np.interp(q * row.sum(), np.append(0.0, np.cumsum(row)), e)
-                  for e, row in zip(every, counts)])
+def quantile(edges: np.ndarray, counts: np.ndarray, ranks: np.ndarray) -> np.ndarray:
+    """The value up to which so many are, of each row of numbers in bins, whose edges lie between
+    counts or are any numbers; NaN where the bins do not hold it."""
+    each = np.broadcast_to(edges, (len(counts), edges.shape[-1]))
+    x = np.array([np.interp(n, np.append(0.0, np.cumsum(row)), e, left=np.nan, right=np.nan)
+                  for e, row, n in zip(each, counts, ranks)])
     return np.round(x) + 0.0 if (abs(edges % 1) == 0.5).all() else x
 
 

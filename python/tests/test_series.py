@@ -13,7 +13,7 @@ def kept(request, tmp_path, monkeypatch):
     """A function that runs a model into it, and blocks of so few numbers that there are several."""
     monkeypatch.setattr(_result, "_BLOCK", 1000)
     output = tmp_path / "o.h5" if request.param == "file" else None
-    return lambda model, **options: model.run(output=output, **options)
+    return lambda model, **options: model.run(output=output, overwrite=True, **options)
 
 
 def test_blocks_are_all_rows(schlogl, kept):
@@ -72,6 +72,24 @@ def test_quantiles_at_every_point(kept, record):
         within = 1.0 if name != "part" else 0.0
         assert (np.abs(found[name] - wanted) <= within + 0.02 * np.ptp(x, axis=0)).all()
         assert (found[name][:, 0] >= x[:, 0].min()).all()
+
+
+def test_runs_outside_of_a_range_count(arrive, kept):
+    """They are a part of all runs, and quantiles among them are not known."""
+    want, levels = dict(until=3, points=4, runs=200), [0.05, 0.5, 0.95]
+    x = arrive.run(**want)["X"]
+    expected = np.quantile(x, levels, axis=0)
+    for low, high in ((0, 25), (15, 30), (5, 20)):
+        r = kept(arrive, **want, record="histogram", range=(low, high), bins=high - low)
+        edges, parts = distributions(r, ["X"], range(4))["X"]
+        within = (x >= low) & (x < high)
+        np.testing.assert_allclose(parts.sum(axis=1), within.mean(axis=0))
+        found = quantiles(r, ["X"], range(4), levels)["X"]
+        known = (expected >= low) & (expected < high)
+        known &= ~((x < low).any(axis=0) & (x >= high).any(axis=0))  # how many are on either side
+        assert known.any() and not known.all()
+        np.testing.assert_array_equal(np.isfinite(found), known)
+        np.testing.assert_allclose(found[known], expected[known], atol=1)
 
 
 def test_profiles_are_means(kept):
