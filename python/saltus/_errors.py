@@ -128,6 +128,18 @@ def texts(name: str, value: Union[str, Sequence[str]]) -> str:
         raise InvalidError(f"{name}={value!r} must be a text or a row of texts") from failure
 
 
+def split(names: str) -> list[str]:
+    """The names in a text, as the library finds them: a comma within brackets is part of one."""
+    found, depth = [""], 0
+    for c in names:
+        depth = max(0, depth + (c == "(") - (c == ")"))
+        if c == "," and not depth:
+            found.append("")
+        else:
+            found[-1] += c
+    return [name.strip(" ") for name in found]
+
+
 def need(module: str, what: str, hint: str = "") -> Any:
     """Import an optional package. hint: how to get it, if not by its name alone."""
     import importlib

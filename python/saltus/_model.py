@@ -13,7 +13,7 @@ from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
-from ._errors import InvalidError, check, near, need, record
+from ._errors import InvalidError, check, near, need, record, texts
 from ._files import Path
 from ._native import ffi, lib
 from ._result import Memory, Result, open as open_result, sweep_dataset
@@ -481,6 +481,7 @@ class Model:
         had ended.
         """
         sweep = points(theta, names)
+        derive = None if derive is None else texts("derive", derive)
         record = "stats" if derive else options.pop("record", "all")
         if not derive and record not in ("all", "final"):
             raise InvalidError(f"record={record!r} keeps nothing of every trajectory",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Sequence, Un
 import numpy as np
 
 from ._errors import (CANCELLED, Interrupted, InvalidError, check, hdf5, near, need, number,
-                      record as new_record, text, texts, whole)
+                      record as new_record, split, text, texts, whole)
 from ._files import Path, result_path
 from ._native import ffi, lib
 from ._result import Memory, Result, open as open_result
@@ -142,8 +142,8 @@ class Call:
         self.columns = None if species is None else texts("species", species)
         if self.columns == "":
             raise InvalidError(f"species={species!r} names none")
-        self.derive = texts("derive", derive or "") or None
-        self.derived = (derive.split(",") if isinstance(derive, str) else list(derive or ()))
+        self.derive = None if derive is None else texts("derive", derive) or None
+        self.derived = split(self.derive) if self.derive else []
         self.burn_in, self.bins = number("burn_in", burn_in), whole("bins", bins)
         if self.burn_in > 0.0 and not self.derive:
             raise InvalidError("burn_in is for derive, which is not there: statistics are of every "

@@ -9,7 +9,7 @@ from typing import Any, Optional, Sequence, Union
 
 import numpy as np
 
-from ._errors import near
+from ._errors import near, split
 
 # Okabe & Ito, Color Universal Design (2008); yellow, the faintest on white, is the last.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
@@ -45,7 +45,7 @@ def table(rows: Sequence[Sequence[Any]], head: Sequence[str] = (), title: str = 
 
 
 def named(given: Names, names: Sequence[str], what: str) -> list[str]:
-    chosen = given.split(",") if isinstance(given, str) else list(given or ())
+    chosen = split(given) if isinstance(given, str) and given else list(given or ())
     for name in chosen:
         if name not in names:
             raise near(what, name, names)

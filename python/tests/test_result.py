@@ -206,14 +206,43 @@ def test_frames_of_a_lattice(command, tmp_path):
         m.run(until=1).frames()
 
 
+COMMAS = """begin parameters
+ 1 k 2
+end parameters
+begin species
+ 1 A(b,c) 9
+ 2 B() 0
+end species
+begin reactions
+ 1 1 2 k #_R1
+end reactions
+"""
+
+
 def test_names_with_commas():
-    m = saltus.read("begin parameters\n 1 k 2\nend parameters\nbegin species\n 1 A(b,c) 9\n"
-                    " 2 B() 0\nend species\nbegin reactions\n 1 1 2 k #_R1\nend reactions\n")
+    m = saltus.read(COMMAS)
     r = m.run(until=0.3, points=3, runs=5, species=["B()", "A(b,c)"],
               derive=["final:A(b,c)", "final:B()"])
     assert r.species == ["B()", "A(b,c)"]
     np.testing.assert_array_equal(r["final:A(b,c)"], r["A(b,c)"][:, -1])
     assert (r["A(b,c)"] + r["B()"] == 9).all()
+    for derive in ("final:A(b,c), mean:B()", iter(["final:A(b,c)", "mean:B() "]),
+                   np.array(["final:A(b,c)", "mean:B()"])):
+        same = m.run(until=0.3, points=3, runs=5, derive=derive)
+        assert same.derived_names == ["final:A(b,c)", "mean:B()"]
+        np.testing.assert_array_equal(same["final:A(b,c)"], r["final:A(b,c)"])
+        np.testing.assert_allclose(same["mean:B()"], r["B()"].mean(axis=1))
+    both = m.batch([[2.0]], "k", until=0.3, points=3, runs=5,
+                   derive=np.array(["max:B()", "min:B()"]))
+    np.testing.assert_array_equal(both[0, :, 0], r["B()"].max(axis=1))
+
+
+def test_figures_of_names_with_commas():
+    pytest.importorskip("matplotlib")
+    r = saltus.read(COMMAS).run(until=0.3, points=3)
+    figure = r.plot("trajectories", species="B(), A(b,c)")
+    names = [t.get_text() for t in figure.axes[0].get_legend().get_texts()]
+    assert names == ["B()", "A(b,c)"]
 
 
 def test_what_a_run_has_to_say_is_a_warning():
