@@ -7,7 +7,7 @@ from typing import Any, Iterator, Optional, Sequence, Union
 
 import numpy as np
 
-from ._errors import InvalidError, check, hdf5, near, need, record
+from ._errors import InvalidError, check, hdf5, near, need, record, whole
 from ._files import Path, result_path
 from ._native import ffi, lib
 from ._series import Names, table
@@ -303,6 +303,7 @@ class Result:
     def frames(self, run: int = 0) -> Any:
         """Frames of a lattice as an xarray.DataArray, molecules [frame, z, y, x, species], with the
         times of frames and the middles of sites in m."""
+        run = whole("run", run)
         xarray, array = need("xarray", "frames"), self.frame_sites(run)
         middles = {axis: (np.arange(n) + 0.5) * self.attrs["spacing"]
                    for axis, n in zip("zyx", array.shape[1:4])}
@@ -314,6 +315,7 @@ class Result:
 
     def frame_sites(self, run: int = 0) -> np.ndarray:
         """The same as an array, int32[frame, z, y, x, species]."""
+        run = whole("run", run)
         try:
             array = self._source.part("frames", (run, self._frames_there(run)))
         except (IndexError, ValueError) as failure:

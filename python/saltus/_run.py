@@ -110,7 +110,10 @@ def _range(given: Any) -> tuple[float, float]:
         low, high = given
     except (TypeError, ValueError) as failure:
         raise InvalidError(f"range={given!r} must be two numbers") from failure
-    return number("range", low), number("range", high)
+    low, high = number("range", low), number("range", high)
+    if not low < high:  # equal ones would be none to the library
+        raise InvalidError(f"range={given!r} must rise")
+    return low, high
 
 
 class Call:
@@ -123,7 +126,7 @@ class Call:
                  derive: Names = None, burn_in: float = 0.0, bins: int = 0,
                  range: Optional[tuple[float, float]] = None, frames: Optional[float] = None,
                  **settings: Any) -> None:
-        if record not in RECORDS:
+        if text("record", record) not in RECORDS:
             raise near("record", record, RECORDS)
         for name in settings:
             if name not in SETTINGS:
@@ -145,6 +148,8 @@ class Call:
         self.derive = None if derive is None else texts("derive", derive) or None
         self.derived = split(self.derive) if self.derive else []
         self.burn_in, self.bins = number("burn_in", burn_in), whole("bins", bins)
+        if not self.burn_in >= 0.0:
+            raise InvalidError(f"burn_in={burn_in!r} must be a time from 0 on")
         if self.burn_in > 0.0 and not self.derive:
             raise InvalidError("burn_in is for derive, which is not there: statistics are of every "
                                "sample time")

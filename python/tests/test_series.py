@@ -102,6 +102,9 @@ def test_frames_of_one_run(kept):
     np.testing.assert_array_equal(r.frame_sites(2), r.frame_counts[2])
     with pytest.raises(saltus.InvalidError, match="no run 3"):
         r.frame_sites(3)
+    for wrong in (0.5, None, slice(1)):
+        with pytest.raises(saltus.InvalidError, match="must be a whole number"):
+            r.frame_sites(wrong)
 
 
 def test_indices_and_edges():
