@@ -501,6 +501,9 @@ class Model:
         real = call.method == "ode"
         self._freeze({}, real=real)
         plan, err = self._plan(call), call.err
+        if call.without_statistics and not (call.derive or plan.names[0]):
+            raise InvalidError("batch gives molecules, and no species is counted here",
+                               'derive= names quantities of values; sweep(record="all") keeps them')
         options = ffi.new("saltus_sweep_options *", lib.saltus_sweep_options_default())
         user, name = ffi.new_handle(self), ffi.new("char[]", call.device.encode())
         options.load, options.unload, options.load_user = lib.on_load, lib.on_unload, user

@@ -190,12 +190,14 @@ class Result:
     def counts(self) -> np.ndarray:
         """Molecules, int64[run, point, species], or with record="final" int64[run, species]; in the
         library's memory, not copied. From a file they may be int32."""
-        return self._need("counts")
+        return self._need("counts", 'record="all" keeps it' if self.species else
+                          "no species is counted: what is recorded is in observable_values")
 
     @property
     def observable_values(self) -> np.ndarray:
         """Values of rules, parameters and concentrations, float64[run, point, observable]."""
-        return self._need("observables", "name some in species=")
+        return self._need("observables", 'record="all" keeps it' if self.observables else
+                          "name some in species=")
 
     @property
     def frame_counts(self) -> np.ndarray:

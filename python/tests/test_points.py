@@ -69,6 +69,14 @@ def test_wrong_tables_are_refused(arrive):
         arrive.batch([[1.0]], ["k", "g"], until=1)
 
 
+def test_a_batch_without_counts_is_refused(arrive):
+    for options in ({"species": "k"}, {"method": "ode"}):
+        with pytest.raises(saltus.InvalidError, match="no species is counted"):
+            arrive.batch([[1.0]], ["k"], until=1, **options)
+    out = arrive.batch([[0.0], [7.0]], ["k"], until=1, method="ode", derive="final:X")
+    assert out[0] == 0.0 and abs(out[1] - 14.0 * (1.0 - np.exp(-0.5))) < 1e-4
+
+
 def test_a_sweep_has_an_axis_for_each_name(arrive, tmp_path):
     xarray = pytest.importorskip("xarray")
     vary = {"k": saltus.lin(10, 30, 3), "X": [0, 50]}

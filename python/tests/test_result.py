@@ -83,6 +83,15 @@ def test_less_is_kept_when_less_is_asked_for(schlogl):
     np.testing.assert_array_equal(ranged.histogram("X")[0], np.arange(11) * 100.0)
 
 
+def test_what_is_missing_is_told_with_what_would_help(arrive):
+    for options, name, hint in (({"method": "ode"}, "counts", "is in observable_values"),
+                                ({"record": "stats"}, "counts", 'record="all" keeps it'),
+                                ({"record": "stats", "species": "k"}, "observable_values", "all"),
+                                ({}, "observable_values", "name some in species=")):
+        with pytest.raises(saltus.InvalidError, match=hint):
+            getattr(arrive.run(until=1, **options), name)
+
+
 def test_columns_are_those_asked_for(schlogl):
     r = schlogl.run(until=1, points=2, runs=3, species=["c3", "X"])
     assert r.species == ["X"] and r.observables == ["c3"] and r.columns == ["X", "c3"]
