@@ -13,7 +13,7 @@ from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
-from ._errors import InvalidError, check, near, need, record, texts
+from ._errors import InvalidError, check, near, need, number, record, texts
 from ._files import Path
 from ._native import ffi, lib
 from ._result import Memory, Result, open as open_result, sweep_dataset
@@ -118,7 +118,9 @@ class Model:
             raise near("stoichiometry", stoichiometry, STOICHIOMETRIES)
         if not isinstance(volume, (Mapping, type(None))):
             raise InvalidError(f'volume={volume!r} must be names with sizes, such as {{"all": "1 fL"}}')
-        self._given = (text, name, law, dict(volume or {}), mole, stoichiometry)
+        mole = None if mole is None else number("mole", mole)
+        volume = {str(name): size for name, size in (volume or {}).items()}
+        self._given = (text, name, law, volume, mole, stoichiometry)
         self._lock = threading.RLock()
         self._values: Optional[dict[str, float]] = None  # as it is frozen; None: it is not
         self._plans: dict[tuple, Plan] = {}  # of these values
@@ -444,8 +446,8 @@ class Model:
         first + i; each has the bits of `run` with these values and number. The other arguments are
         those of `run`.
         """
-        sweep, lengths = grid(vary, design, seed)
         call = Call(until, runs=runs, seed=seed, record=record, device=device, **options)
+        sweep, lengths = grid(vary, design, call.run.seed)
         axes = list(vary)
         path = path_to_write(output)
         with self._lock:
@@ -482,6 +484,9 @@ class Model:
         """
         sweep = points(theta, names)
         derive = None if derive is None else texts("derive", derive)
+        if derive and options.pop("record", None) is not None:
+            raise InvalidError("with derive, batch gives quantities, whatever record says",
+                               "leave one of them out")
         record = "stats" if derive else options.pop("record", "all")
         if not derive and record not in ("all", "final"):
             raise InvalidError(f"record={record!r} keeps nothing of every trajectory",

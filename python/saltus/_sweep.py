@@ -5,7 +5,7 @@ from typing import Any, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
-from ._errors import InvalidError, check, record
+from ._errors import InvalidError, check, number, record, text, whole
 from ._native import ffi, lib
 
 Axis = Union[str, Sequence[float], np.ndarray]
@@ -13,7 +13,8 @@ Axis = Union[str, Sequence[float], np.ndarray]
 
 def lin(low: float, high: float, n: Optional[int] = None) -> str:
     """n equally spaced values from low to high, both included; of a design without n."""
-    return f"lin:{float(low)!r}:{float(high)!r}" + (f":{n}" if n is not None else "")
+    return (f"lin:{number('low', low)!r}:{number('high', high)!r}" +
+            (f":{whole('n', n)}" if n is not None else ""))
 
 
 def log(low: float, high: float, n: Optional[int] = None) -> str:
@@ -40,6 +41,7 @@ def grid(vary: Mapping[str, Axis], design: Optional[str], seed: int) -> tuple[An
         raise InvalidError("a sweep needs names with their values, such as "
                            '{"k": saltus.lin(0, 1, 5)}')
     sweep, err = _new(), record()
+    how = ffi.NULL if design is None else text("design", design).encode()
     for name, axis in vary.items():
         if not isinstance(axis, str):
             values = _numbers(axis, f"the values of '{name}'")
@@ -48,14 +50,13 @@ def grid(vary: Mapping[str, Axis], design: Optional[str], seed: int) -> tuple[An
                                    f"shape {values.shape}")
             axis = "list:" + ",".join(map(repr, values.tolist()))
         check(lib.saltus_sweep_vary(sweep, f"{name}={axis}".encode(), err), err)
-    check(lib.saltus_sweep_finish(sweep, design.encode() if design else ffi.NULL, seed, err), err)
+    check(lib.saltus_sweep_finish(sweep, how, seed, err), err)
     return sweep, [lib.saltus_sweep_axis_length(sweep, a) for a in range(len(vary))]
 
 
 def points(theta: Any, names: Sequence[str]) -> Any:
     """A saltus_sweep whose points are the rows of theta."""
-    if isinstance(names, str):
-        names = [names]
+    names = [names] if isinstance(names, str) else list(names)
     values = np.ascontiguousarray(_numbers(theta, "theta"))
     if values.ndim != 2 or values.shape[1] != len(names) or not values.size:
         raise InvalidError(f"theta must be of shape [N, {len(names)}], a column for each of "

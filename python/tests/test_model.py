@@ -138,6 +138,8 @@ def test_arguments_of_wrong_types_are_named(arrive, tmp_path):
         arrive.batch([["a"]], "k", until=1)
     with pytest.raises(saltus.InvalidError, match="volume=5 must be names with sizes"):
         saltus.read("species: {A: 1}\n", volume=5)
+    with pytest.raises(saltus.InvalidError, match="mole='x' must be a number"):
+        saltus.read("species: {A: 1}\n", mole="x")
     assert not any(tmp_path.iterdir())
     r = arrive.run(until=1, runs=1e2, points=3.0, threads=None, layout=None)
     assert r.counts.shape == (100, 3, 1)

@@ -63,6 +63,9 @@ def test_wrong_tables_are_refused(arrive):
             arrive.batch(theta, names, until=1)
     with pytest.raises(saltus.InvalidError, match="derive= names quantities"):
         arrive.batch([[1.0]], ["k"], until=1, record="stats")
+    with pytest.raises(saltus.InvalidError, match="with derive, batch gives quantities"):
+        arrive.batch([[1.0]], ["k"], until=1, record="final", derive="mean:X")
+    assert arrive.batch([[1.0, 2.0]], iter(["k", "g"]), until=1, points=2).shape == (1, 1, 2, 1)
     with pytest.raises(saltus.InvalidError, match="did you mean 'k'"):
         arrive.batch([[1.0]], ["kk"], until=1)
     with pytest.raises(saltus.InvalidError, match=r"shape \[N, 2\], a column for each of 'k', 'g'"):
@@ -205,3 +208,13 @@ def test_wrong_axes_are_refused(arrive):
                  {"k": [[1.0]]}, {"k": []}, {"k": [float("nan")]}):
         with pytest.raises(saltus.InvalidError):
             arrive.sweep(vary, until=1)
+    for wrong, said in (({"seed": -1}, "seed=-1 must be from 0"),
+                        ({"seed": 1.5}, "seed=1.5 must be a whole number"),
+                        ({"seed": 1 << 64}, "must be from 0"),
+                        ({"design": 5}, "design=5 must be a text")):
+        with pytest.raises(saltus.InvalidError, match=said):
+            arrive.sweep({"k": saltus.lin(1, 2)}, until=1, **{"design": "lhs:2", **wrong})
+    with pytest.raises(saltus.InvalidError, match="low='a' must be a number"):
+        saltus.lin("a", 2, 3)
+    with pytest.raises(saltus.InvalidError, match="n=2.5 must be a whole number"):
+        saltus.log(1, 2, 2.5)
