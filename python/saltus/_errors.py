@@ -58,8 +58,26 @@ class Interrupted(KeyboardInterrupt):
         self.result = result
 
 
+class _Turns:
+    """A lock that refuses the thread which has it, rather than wait for ever."""
+
+    def __init__(self) -> None:
+        self._lock, self._owner = threading.Lock(), 0
+
+    def __enter__(self) -> None:
+        if self._owner == threading.get_ident():
+            raise InvalidError("what progress= calls cannot read or write result files while the run "
+                               "writes one")
+        self._lock.acquire()
+        self._owner = threading.get_ident()
+
+    def __exit__(self, *_: object) -> None:
+        self._owner = 0
+        self._lock.release()
+
+
 # HDF5 is no library for threads: one result file is in use at a time.
-hdf5 = threading.Lock()
+hdf5 = _Turns()
 CANCELLED = 8
 _BY_STATUS = {1: InvalidError, 2: ModelError, 3: ModelError, 4: ModelError, 5: OutOfMemory,
               6: FileError, 7: DeviceError, 9: NumericError, 10: UnavailableError}

@@ -9,7 +9,7 @@ import math
 import os
 import re
 import threading
-from typing import Any, Callable, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
@@ -126,6 +126,7 @@ class Model:
         self._plans: dict[tuple, Plan] = {}  # of these values
         self._same: dict[tuple, Any] = {}  # what plans say that does not depend on them
         self._chosen: dict[tuple, Any] = {}  # backends for device="auto"
+        self._n_runs = 0  # that are under way, one within the other's progress
         self._pool: list = []  # models for the threads of sweeps
         self._about: Optional[dict[str, Any]] = None
         self._real = False
@@ -173,6 +174,9 @@ class Model:
         self._values, self._real = values, real
 
     def _drop_plans(self) -> None:
+        if self._n_runs:
+            raise InvalidError("the model is being simulated: what progress= calls cannot give it "
+                               "other values, look at these, or close it")
         while self._plans:
             ffi.release(self._plans.popitem()[1].handle)
 
@@ -364,6 +368,15 @@ class Model:
 
     # ---- simulating
 
+    @contextlib.contextmanager
+    def _simulating(self) -> Iterator[None]:
+        """Meanwhile no plan is freed. The lock is held."""
+        self._n_runs += 1
+        try:
+            yield
+        finally:
+            self._n_runs -= 1
+
     def _backend(self, call: Call, key: tuple) -> Any:
         device, err = call.device, call.err
         is_chosen = device == "auto"
@@ -429,7 +442,9 @@ class Model:
             known = self._told()
             self._freeze(values, call.err, call.method == "ode")
             call.warnings += [w for w in self._told() if w not in known]
-            return Origin(self, call, values).run(self._plan(call), path, overwrite, progress)
+            plan = self._plan(call)
+            with self._simulating():
+                return Origin(self, call, values).run(plan, path, overwrite, progress)
 
     def sweep(self, vary: Mapping[str, Axis], until: Optional[float] = None, *, runs: int = 1,
               seed: int = 1, design: Optional[str] = None, common_random_numbers: bool = False,
@@ -526,7 +541,8 @@ class Model:
             if path is None:
                 return fill(lib.saltus_memory_sweep_sink(memory))
             return into_file(path, plan, call, overwrite, report, err, fill, (sweep, options))
-        stopped = carry_out(call, progress, run)
+        with self._simulating():
+            stopped = carry_out(call, progress, run)
         if path is not None:
             return None, plan, report, stopped
         source = Memory(memory, call.record == "final")
