@@ -206,8 +206,10 @@ SOURCE = r"""
 #include <stdlib.h>
 
 /* Python acts on a signal when the interpreter runs again, which is after the call. So SIGINT sets
- * this flag while one lasts. Of the main thread alone, so there is one watch at a time. */
+ * this flag while one lasts. Of the main thread alone, so there is one watch at a time, and within
+ * it those of runs that progress functions start. */
 static volatile int interrupted;
+static int n_watches;
 static struct sigaction before;
 
 static void on_interrupt(int number)
@@ -220,6 +222,10 @@ static void on_interrupt(int number)
 static const volatile int *watch_interrupt(void)
 {
     struct sigaction now = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART};
+    if (n_watches > 0) {
+        ++n_watches;
+        return &interrupted;
+    }
     (void)sigemptyset(&now.sa_mask);
     interrupted = 0;
     (void)sigaction(SIGINT, &now, &before);
@@ -227,12 +233,15 @@ static const volatile int *watch_interrupt(void)
         (void)sigaction(SIGINT, &before, NULL);
         return NULL;
     }
+    n_watches = 1;
     return &interrupted;
 }
 
 static int end_watch(void)
 {
-    (void)sigaction(SIGINT, &before, NULL);
+    if (--n_watches == 0) {
+        (void)sigaction(SIGINT, &before, NULL);
+    }
     return interrupted;
 }
 

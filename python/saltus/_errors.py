@@ -66,8 +66,8 @@ class _Turns:
 
     def __enter__(self) -> None:
         if self._owner == threading.get_ident():
-            raise InvalidError("what progress= calls cannot read or write result files while the run "
-                               "writes one")
+            raise InvalidError("what progress= calls cannot read or write result files while the "
+                               "run writes one")
         self._lock.acquire()
         self._owner = threading.get_ident()
 

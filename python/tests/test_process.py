@@ -86,6 +86,16 @@ def test_ctrl_c_in_a_sweep_keeps_the_first_points(arrive, tmp_path):
     assert " of 10,000,000 trajectories are here" in (tmp_path / "part.html").read_text()
 
 
+def test_ctrl_c_is_pythons_again_behind_a_run_within_a_run(arrive):
+    before, told = signal.getsignal(signal.SIGINT), []
+    arrive.run(**{**LONG, "runs": 4_000, "progress": lambda _: told.append(
+        arrive.run(until=1, set=LONG["set"]))})
+    assert told and signal.getsignal(signal.SIGINT) is before
+    with pytest.raises(KeyboardInterrupt):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(5)
+
+
 def test_a_handler_of_ones_own_is_called(arrive):
     seen = []
     before = signal.signal(signal.SIGINT, lambda *_: seen.append(1))
