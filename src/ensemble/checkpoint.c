@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -262,10 +263,23 @@ bool saltus_checkpoint_is_written(const saltus_checkpoint *c)
     return c->is_written;
 }
 
+/* The checkpoint, and what is left of one where a process was killed while it wrote it. */
+static void remove_files(const saltus_checkpoint *c)
+{
+    const size_t size = strlen(c->path) + sizeof SALTUS_BESIDE;
+    char *beside = saltus_calloc(size, 1);
+    (void)unlink(c->path);
+    if (beside) {
+        (void)snprintf(beside, size, "%s" SALTUS_BESIDE, c->path);
+        (void)unlink(beside);
+    }
+    saltus_free(beside);
+}
+
 void saltus_checkpoint_begin(saltus_checkpoint *c, const saltus_row_sizes *sizes, int64_t n_times)
 {
     if (c->is_fresh) {
-        (void)unlink(c->path);
+        remove_files(c);
         c->is_fresh = false;
     }
     if (memcmp(sizes, &c->table.sizes, sizeof *sizes) != 0 || n_times != c->table.n_times) {
@@ -386,7 +400,7 @@ void saltus_checkpoint_close(saltus_checkpoint *c, bool is_kept)
         return;
     }
     if (!is_kept) {
-        (void)unlink(c->path);
+        remove_files(c);
     }
     destroy(c);
 }

@@ -219,12 +219,12 @@ static saltus_status publish(const char *path, const saltus_packer *head, const 
                              saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const size_t size = strlen(path) + 5;
+    const size_t size = strlen(path) + sizeof SALTUS_BESIDE;
     bool is_mine = false;
     int fd = -1;
     char *beside = saltus_calloc(size, 1);
     SALTUS_NEED(beside);
-    (void)snprintf(beside, size, "%s.new", path);
+    (void)snprintf(beside, size, "%s" SALTUS_BESIDE, path);
     fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
     is_mine = fd >= 0;
     const bool is_written = is_mine && write_pieces(fd, head, p);

@@ -26,6 +26,9 @@ void saltus_kept_free(saltus_kept_table *table);
 /** Append the table, or take it into an empty one. */
 void saltus_kept_pack(saltus_packer *k, saltus_kept_table *table);
 
+/** A checkpoint has its name with this behind it until it is whole. */
+#define SALTUS_BESIDE ".new"
+
 /** Write a file beside it, force it to the disk, and rename it to `path`. SALTUS_E_IO: the file
  * that was there before still is. */
 SALTUS_MUST_CHECK saltus_status saltus_checkpoint_file_write(const char *path,

@@ -531,6 +531,14 @@ static void a_checkpoint_that_was_left_goes(void **state)
     o = saltus("resume out.h5 -q");
     assert_done(&o);
     assert_true(file_exists("out.h5.checkpoint"));
+    assert_int_equal(unlink("out.h5.checkpoint"), 0);
+    /* of one killed while it wrote a checkpoint; who goes on ends without writing another */
+    o = saltus("run decay.yaml --until 2 --points 3 --runs 10 -q -o out.h5 --overwrite");
+    assert_done(&o);
+    write_file("out.h5.checkpoint.new", "half of one");
+    o = saltus("run decay.yaml --until 2 --points 3 --runs 30 -q -o out.h5 --append");
+    assert_done(&o);
+    assert_false(file_exists("out.h5.checkpoint.new"));
 }
 
 /* The last point's reactions are not counted where the point did not find room, or twice. */

@@ -699,8 +699,7 @@ static void motifs_have_the_bits_of_the_cpu(void **state)
         saltus_model *m = bits_motifs(shapes[i][0], shapes[i][1], shapes[i][2], 11 + i);
         (void)snprintf(name, sizeof name, "motif %d x %d + %d", shapes[i][0], shapes[i][1],
                        shapes[i][2]);
-        const int is_in_classes = m->network->tables.n_hubs > 0;
-        check_bits(m, name, i < 7 ? ALL : is_in_classes ? WARP : SHARED | WARP, 150);
+        check_bits(m, name, i < 7 ? ALL : SHARED | WARP, 150);
         saltus_model_destroy(m);
     }
 }
