@@ -57,10 +57,10 @@ def test_distributions_of_observables(kept):
 @pytest.mark.parametrize("record", ["all", "final", "histogram"])
 def test_quantiles_at_every_point(kept, record):
     """Few molecules are told apart although there are many at other times."""
-    m = saltus.build("growth", species={"X": 10, "D": 200000}, parameters={},
+    m = saltus.build("growth", species={"X": 10, "D": 5000}, parameters={},
                      reactions={"grow": "X -> 2 X @ 1", "die": "D -> 0 @ 1.6"},
                      rules={"part": "X/1000"})
-    is_kept, options = record == "histogram", {"until": 8, "points": 5, "runs": 500}
+    is_kept, options = record == "histogram", {"until": 8, "points": 5, "runs": 200}
     names = ["X", "D"] + ["part"] * (not is_kept)
     r = kept(m, **options, record=record, species=names, **({"bins": 2**20} if is_kept else {}))
     points = [4] if record == "final" else [0, 1, 4]
