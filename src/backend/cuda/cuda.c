@@ -116,13 +116,12 @@ static void share_multiprocessors(saltus_gpus *gpus)
     }
 }
 
-/* Whether there is a compiler tells who needs one. */
+/* Whether there is a compiler is told to who needs one. */
 static void *load_compiler(void *unused)
 {
     const saltus_nvrtc *rtc = NULL;
     saltus_error none = {0};
-    (void)saltus_cuda_nvrtc(&rtc, &none);
-    return unused;
+    return saltus_cuda_nvrtc(&rtc, &none) == SALTUS_OK ? unused : NULL;
 }
 
 /* "cuda", "cuda:1", "cuda:0,1"; "cuda:sm_90". */
