@@ -99,6 +99,16 @@ typedef struct saltus_source {
                              const saltus_partial *partial, saltus_error *err);
 } saltus_source;
 
+/** A ticket's job, without memory for samples. */
+static inline saltus_job saltus_ticket_job(const saltus_ticket *ticket)
+{
+    return (saltus_job){.trajectory = ticket->trajectory,
+                        .point = ticket->point,
+                        .kept = ticket->kept,
+                        .block = ticket->block,
+                        .place = ticket->place};
+}
+
 /** source->take with jobs. */
 int saltus_source_take(const saltus_source *source, saltus_job *jobs, int max, bool wait);
 

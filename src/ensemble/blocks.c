@@ -299,14 +299,10 @@ saltus_job saltus_blocks_job(const saltus_blocks *b, const saltus_ticket *ticket
 {
     const int64_t i = ticket->place;
     const saltus_buffer *m = ((saltus_filling *)ticket->block)->memory;
-    saltus_job job = {.trajectory = ticket->trajectory,
-                      .point = ticket->point,
-                      .kept = ticket->kept,
-                      .counts = m->counts + i * b->counts_size,
-                      .observables = m->observables + i * b->observables_size,
-                      .derived = b->derivation ? m->derived + i * n_derived(b) : NULL,
-                      .block = ticket->block,
-                      .place = i};
+    saltus_job job = saltus_ticket_job(ticket);
+    job.counts = m->counts + i * b->counts_size;
+    job.observables = m->observables + i * b->observables_size;
+    job.derived = b->derivation ? m->derived + i * n_derived(b) : NULL;
     for (int k = 0; k < SALTUS_N_SPLITS; ++k) {
         job.splits[k] = m->splits[k] + i * b->splits_size[k];
     }

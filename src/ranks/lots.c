@@ -105,11 +105,7 @@ saltus_job saltus_lot_job(const saltus_task *task, const saltus_sizes *sizes,
                           const saltus_ticket *ticket)
 {
     char *at = saltus_lot_samples(((const saltus_range *)ticket->block)->lot, ticket->place);
-    saltus_job job = {.trajectory = ticket->trajectory,
-                      .point = ticket->point,
-                      .kept = ticket->kept,
-                      .block = ticket->block,
-                      .place = ticket->place};
+    saltus_job job = saltus_ticket_job(ticket);
     job.counts = (int64_t *)(void *)at;
     at += 8 * sizes->counts;
     job.observables = (double *)(void *)at;
