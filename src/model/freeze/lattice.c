@@ -102,19 +102,6 @@ static bool reads_size(const saltus_expr *node, void *user)
     return node->op == SALTUS_OP_VARIABLE && (f->reads[node->variable] & SALTUS_READS_SIZES);
 }
 
-static void note_species(void *user, int species)
-{
-    int *found = user;
-    *found = species;
-}
-
-static bool reads_counts(const saltus_freezer *f, const saltus_expr *e)
-{
-    int found = -1;
-    saltus_visit_counts(f, e, note_species, &found);
-    return found >= 0;
-}
-
 /* Whether e is a sum of counts, each times what is no count: what may be taken site by site. */
 static bool is_of_order_1(const saltus_freezer *f, const saltus_expr *e)
 {
@@ -122,7 +109,7 @@ static bool is_of_order_1(const saltus_freezer *f, const saltus_expr *e)
     int n = 0;
     switch (e->op) {
     case SALTUS_OP_VARIABLE:
-        return rule ? is_of_order_1(f, rule) : reads_counts(f, e);
+        return rule ? is_of_order_1(f, rule) : saltus_reads_counts(f, e);
     case SALTUS_OP_ADD:
     case SALTUS_OP_SUB:
         for (int i = 0; i < e->n_args; ++i) {
@@ -131,11 +118,11 @@ static bool is_of_order_1(const saltus_freezer *f, const saltus_expr *e)
         return n == e->n_args;
     case SALTUS_OP_MUL:
         for (int i = 0; i < e->n_args; ++i) {
-            n += !reads_counts(f, e->args[i]) ? 0 : is_of_order_1(f, e->args[i]) ? 1 : 2;
+            n += !saltus_reads_counts(f, e->args[i]) ? 0 : is_of_order_1(f, e->args[i]) ? 1 : 2;
         }
         return n == 1;
     case SALTUS_OP_DIV:
-        return is_of_order_1(f, e->args[0]) && !reads_counts(f, e->args[1]);
+        return is_of_order_1(f, e->args[0]) && !saltus_reads_counts(f, e->args[1]);
     case SALTUS_OP_NEG:
         return is_of_order_1(f, e->args[0]);
     default:
@@ -336,6 +323,12 @@ static bool is_zero_when_empty(const saltus_freezer *f, const saltus_expr *e)
     default:
         return false;
     }
+}
+
+static void note_species(void *user, int species)
+{
+    int *found = user;
+    *found = species;
 }
 
 /* What a rate rule reads must be the same in all sites. */
