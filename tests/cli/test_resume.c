@@ -208,10 +208,10 @@ static void a_stopped_run_goes_on(void **state)
         const char *command;
         int n_sets;
     } cases[] = {
-        {"run busy.yaml --until 2 --points 3 --runs 150000 --threads 2", 12},
-        {"run busy.yaml --until 2 --points 3 --runs 700000 --record stats", 11},
-        {"run busy.yaml --until 2 --points 3 --runs 500000 --record histogram", 14},
-        {"run busy.yaml --until 2 --points 3 --runs 300000 --record final --rng mt19937", 12}};
+        {"run busy.yaml --until 2 --points 3 --runs 75000 --threads 2", 12},
+        {"run busy.yaml --until 2 --points 3 --runs 350000 --record stats", 11},
+        {"run busy.yaml --until 2 --points 3 --runs 250000 --record histogram", 14},
+        {"run busy.yaml --until 2 --points 3 --runs 150000 --record final --rng mt19937", 12}};
     (void)state;
     keep_results();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i += stride_of_cases()) {
@@ -477,15 +477,15 @@ static void a_killed_file_is_mended(void **state)
     (void)state;
     keep_results();
     for (int i = 0; i < 3; ++i) {
-        const char *run = "run busy.yaml --until 2 --points 3 -q --record";
+        const char *run = "run busy.yaml --until 2 --points 3 --threads 1 -q --record";
         char part[30], whole[30];
         (void)snprintf(part, sizeof part, "part%d.h5", i);
         (void)snprintf(whole, sizeof whole, "whole%d.h5", i);
         const pid_t child = start_saltus("%s %s --runs 100000000 -o %s", run, ways[i], part);
         wait_for_growth(part, 4);
         outcome o = {.code = 1};
-        for (int s = 0; o.code != 0 && s < 60; ++s) { /* until it was flushed */
-            (void)sleep(1);
+        for (int s = 0; o.code != 0 && s < 300; ++s) { /* until it was flushed */
+            (void)usleep(200000);
             o = saltus("stats %s --csv", part);
         }
         assert_int_equal(kill(child, SIGKILL), 0);

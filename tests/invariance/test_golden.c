@@ -405,7 +405,7 @@ static void every_example_is_here(void **state)
     globfree(&found);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     struct CMUnitTest tests[2 * N_EXAMPLES + 2];
     char names[2 * N_EXAMPLES][60];
@@ -419,5 +419,6 @@ int main(void)
     }
     tests[2 * N_EXAMPLES] = (struct CMUnitTest)cmocka_unit_test(everything_was_compared);
     tests[2 * N_EXAMPLES + 1] = (struct CMUnitTest)cmocka_unit_test(every_example_is_here);
+    cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
     return cmocka_run_group_tests(tests, read_lines, close_lines);
 }
