@@ -189,7 +189,7 @@ typedef struct { bool is_sweep, complete; ...; } saltus_file_state;
 saltus_status saltus_file_state_read(const char *path, saltus_file_state *out, saltus_error *err);
 
 /* below, and in _native's callers */
-const volatile int *watch_interrupt(void);
+volatile int *watch_interrupt(void);
 int end_watch(void);
 char *model_text(const saltus_model *model, int what);
 char *devices_text(void);
@@ -206,9 +206,11 @@ SOURCE = r"""
 #include <stdlib.h>
 
 /* Python acts on a signal when the interpreter runs again, which is after the call. So SIGINT sets
- * this flag while one lasts. Of the main thread alone, so there is one watch at a time, and within
- * it those of runs that progress functions start. */
-static volatile int interrupted;
+ * these flags while one lasts. Of the main thread alone, so there is one watch at a time, and within
+ * it those of runs that progress functions start, each with a flag of its own, by which its progress
+ * function stops it alone; of very many the last ones share one. */
+enum { MOST_WATCHES = 64 };
+static volatile int interrupted, stops[MOST_WATCHES];
 static int n_watches;
 static struct sigaction before;
 
@@ -216,25 +218,30 @@ static void on_interrupt(int number)
 {
     (void)number;
     interrupted = 1;
+    for (int i = 0; i < MOST_WATCHES; ++i) {
+        stops[i] = 1;
+    }
 }
 
-/* NULL: Python does not act on it either, and there is no watch. */
-static const volatile int *watch_interrupt(void)
+/* What is not 0 once the run is to stop. NULL: Python does not act on it either, and there is no
+ * watch. */
+static volatile int *watch_interrupt(void)
 {
     struct sigaction now = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART};
-    if (n_watches > 0) {
-        ++n_watches;
-        return &interrupted;
+    if (n_watches == 0) {
+        (void)sigemptyset(&now.sa_mask);
+        interrupted = 0;
+        (void)sigaction(SIGINT, &now, &before);
+        if (before.sa_handler == SIG_IGN || before.sa_handler == SIG_DFL) {
+            (void)sigaction(SIGINT, &before, NULL);
+            return NULL;
+        }
     }
-    (void)sigemptyset(&now.sa_mask);
-    interrupted = 0;
-    (void)sigaction(SIGINT, &now, &before);
-    if (before.sa_handler == SIG_IGN || before.sa_handler == SIG_DFL) {
-        (void)sigaction(SIGINT, &before, NULL);
-        return NULL;
-    }
-    n_watches = 1;
-    return &interrupted;
+    volatile int *stop = &stops[n_watches < MOST_WATCHES ? n_watches : MOST_WATCHES - 1];
+    ++n_watches;
+    *stop = 0;
+    *stop |= interrupted; /* a signal may have come between the two */
+    return stop;
 }
 
 static int end_watch(void)

@@ -434,7 +434,8 @@ class Model:
 
         Also layout, threads, block, streams, rng, epsilon, nc, exact_steps, rtol, atol, stiff,
         by_type, profile, split and no_peer, as the command has them (docs/command.md). Ctrl-C
-        raises Interrupted, whose `result` holds the trajectories that had ended.
+        raises Interrupted, whose `result` holds the trajectories that had ended. What a function
+        of progress raises stops the run and is raised, with such a `result` too.
         """
         call = Call(until, runs=runs, seed=seed, **options)
         values, path = values_of(set), path_to_write(output)
@@ -515,7 +516,7 @@ class Model:
         return give(source("derived" if derive else "counts"), stopped)
 
     def _run_points(self, sweep: Any, call: Call, common: bool, progress: Any, path: Optional[str],
-                    overwrite: bool) -> tuple[Any, Plan, Any, Optional[KeyboardInterrupt]]:
+                    overwrite: bool) -> tuple[Any, Plan, Any, Optional[BaseException]]:
         """Simulate the points of a sweep into memory or a file. The lock is held."""
         call.device = "cpu" if call.device == "auto" else call.device
         real = call.method == "ode"

@@ -2,6 +2,7 @@
 memory or a file."""
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 import os
@@ -211,13 +212,15 @@ class Call:
 
 class Progress:
     """A tqdm bar while a run lasts, where there is a terminal or a notebook; or a function that is
-    called with the fraction done, 0 to 1, from a thread of the library's."""
+    called with the fraction done, 0 to 1, from a thread of the library's. What the function raises
+    stops the run."""
 
-    def __init__(self, run: Any, wanted: Tell) -> None:
+    def __init__(self, call: Call, wanted: Tell) -> None:
         self._bar: Any = None
         self._tell = wanted if callable(wanted) else None
-        self._failure: Optional[BaseException] = None
-        self._run = run
+        self.failure: Optional[BaseException] = None  # of the function's
+        self._is_broken = False  # of the bar, without which a run goes on
+        self._call, run = call, call.run
         if wanted is True:
             need("tqdm", "progress=True")
         elif wanted is None:
@@ -236,19 +239,28 @@ class Progress:
                                  bar_format="{percentage:3.0f}%|{bar}| [{elapsed}<{remaining}]")
         self._bar.update(fraction - self._bar.n)
 
-    def tell(self, fraction: float) -> None:
-        if self._failure is None:
+    def _try_bar(self, use: Callable[[], object]) -> None:
+        if not self._is_broken:
             try:
-                (self._tell or self._draw)(fraction)
+                use()
+            except Exception as failure:
+                self._is_broken = True
+                self._call.warnings.append(f"the progress bar could not be drawn: {failure}")
+
+    def tell(self, fraction: float) -> None:
+        if self._tell is None:
+            self._try_bar(lambda: self._draw(fraction))
+        elif self.failure is None:
+            try:
+                self._tell(fraction)
             except BaseException as failure:  # raised again when the run has ended
-                self._failure = failure
+                self.failure = failure
+                ffi.cast("volatile int *", self._call.run.stop)[0] = 1
 
     def close(self) -> None:
-        self._run.progress = self._run.progress_user = ffi.NULL
+        self._call.run.progress = self._call.run.progress_user = ffi.NULL
         if self._bar is not None:
-            self._bar.close()
-        if self._failure is not None:
-            raise self._failure
+            self._try_bar(self._bar.close)
 
 
 @ffi.def_extern()
@@ -335,34 +347,42 @@ def into_file(path: str, plan: Plan, call: Call, overwrite: bool, report: Any, e
     return status
 
 
-def carry_out(call: Call, progress: Any, run: Callable[[], int]) -> Optional[KeyboardInterrupt]:
+def carry_out(call: Call, progress: Any, run: Callable[[], int]) -> Optional[BaseException]:
     """Run, under a bar. Ctrl-C stops it when this is the main thread, where Python would act on it
-    only afterwards. Gives what is to be raised when what had ended was taken; other failures are
-    raised at once."""
-    bar, options = Progress(call.run, progress), call.run
-    if threading.get_ident() == threading.main_thread().ident:
-        options.stop = lib.watch_interrupt()
+    only afterwards; so does what a function of progress raises. Gives what is to be raised when
+    what had ended was taken; other failures are raised at once."""
+    bar, options = Progress(call, progress), call.run
+    is_main = threading.get_ident() == threading.main_thread().ident
+    watched = lib.watch_interrupt() if is_main else ffi.NULL
+    own = ffi.new("int *")
+    options.stop = watched if watched != ffi.NULL else own
     try:
         status = run()
     finally:
-        interrupted = options.stop != ffi.NULL and lib.end_watch()
+        interrupted = watched != ffi.NULL and lib.end_watch()
         options.stop = ffi.NULL
-    bar.close()
+        bar.close()
     for sentence in call.warnings:
         warnings.warn(sentence, stacklevel=4)  # in the name of Model's caller
-    if not (interrupted and status == CANCELLED):
+    if bar.failure is not None and status not in (0, CANCELLED):
+        raise bar.failure
+    if not ((interrupted or bar.failure is not None) and status == CANCELLED):
         check(status, call.err)
     if interrupted:  # a handler of the caller's own has its turn; Python's would only raise
         handler = signal.getsignal(signal.SIGINT)
         if callable(handler) and handler is not signal.default_int_handler:
             handler(signal.SIGINT, None)
-    return KeyboardInterrupt() if interrupted else None
+    return bar.failure or (KeyboardInterrupt() if interrupted else None)
 
 
-def give(result: Any, stopped: Optional[KeyboardInterrupt]) -> Any:
-    """What a call gives, or raises when it was interrupted."""
-    if stopped is not None:
+def give(result: Any, stopped: Optional[BaseException]) -> Any:
+    """What a call gives, or raises when it was stopped."""
+    if type(stopped) is KeyboardInterrupt:
         raise Interrupted(result) from stopped
+    if stopped is not None:
+        with contextlib.suppress(AttributeError, TypeError):  # of one that takes no attributes
+            stopped.result = result  # type: ignore[attr-defined]
+        raise stopped
     return result
 
 

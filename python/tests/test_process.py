@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -124,16 +125,81 @@ def test_other_threads_go_on_meanwhile(arrive):
     assert len(ticks) > 5 * seconds and seconds > 0.1
 
 
-def test_progress_is_told_and_its_failure_is_raised(arrive):
+def test_progress_is_told(arrive):
     told = []
     arrive.run(**{**LONG, "runs": 4_000, "progress": told.append})
     assert told == sorted(told) and told and 0 <= told[0] and told[-1] <= 1
 
-    def fail(fraction):
-        raise RuntimeError("no more")
 
-    with pytest.raises(RuntimeError, match="no more"):
-        arrive.run(**{**LONG, "runs": 4_000, "progress": fail})
+class Enough(Exception):
+    pass
+
+
+def enough(fraction):
+    raise Enough("no more")
+
+
+@pytest.mark.parametrize("is_main", [True, False])
+@pytest.mark.parametrize("output", [None, "part.h5"])
+def test_what_progress_raises_stops_the_run(arrive, tmp_path, output, is_main):
+    """A file and the exception's result hold what had ended, in any thread."""
+    def use():
+        with pytest.raises(Enough, match="no more") as stopped:
+            arrive.run(**{**LONG, "progress": enough}, output=output and tmp_path / output)
+        check_part(stopped.value.result, arrive)
+        assert stopped.value.result.path == (output and str(tmp_path / output))
+
+    if is_main:
+        use()
+    else:
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(use).result()
+    if output:
+        check_part(saltus.open(tmp_path / output), arrive)
+    assert arrive.run(until=1).is_complete
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_what_progress_raises_stops_batches_and_sweeps(arrive):
+    pytest.importorskip("xarray")
+    theta = np.linspace(50, 200, 200_000)[:, None]
+    with pytest.raises(Enough) as stopped:
+        arrive.batch(theta, ["k"], 100, points=2, runs=50, derive="final:X", progress=enough)
+    assert 0 <= len(stopped.value.result) < len(theta)
+    with pytest.raises(Enough) as stopped:
+        arrive.sweep({"k": theta[:, 0]}, 100, points=2, runs=50, progress=enough)
+    assert not stopped.value.result.attrs["complete"]
+
+
+def test_what_progress_raises_stops_no_run_around_it(arrive):
+    told = []
+
+    def within(fraction):
+        with pytest.raises(Enough):
+            arrive.run(**{**LONG, "progress": enough})
+        told.append(fraction)
+
+    r = arrive.run(**{**LONG, "runs": 4_000, "progress": within})
+    assert told and r.is_complete
+
+
+def test_a_bar_that_cannot_be_drawn_stops_nothing(arrive, monkeypatch):
+    tqdm = pytest.importorskip("tqdm.auto")
+
+    class Broken:
+        n = 0.0
+
+        def __init__(self, *_, **__):
+            pass
+
+        def update(self, _):
+            raise OSError("broken pipe")
+
+        close = None
+
+    monkeypatch.setattr(tqdm, "tqdm", Broken)
+    with pytest.warns(UserWarning, match="the progress bar could not be drawn: broken pipe"):
+        assert arrive.run(**{**LONG, "runs": 4_000, "progress": True}).is_complete
 
 
 def test_progress_leaves_alone_what_is_in_use(arrive, tmp_path):
@@ -145,7 +211,7 @@ def test_progress_leaves_alone_what_is_in_use(arrive, tmp_path):
             arrive.run(**{**want, "progress": lambda fraction: use()})
     with pytest.raises(saltus.InvalidError, match="cannot read or write result files"):
         arrive.run(**{**want, "progress": lambda fraction: file.counts}, output=tmp_path / "o.h5")
-    assert len(saltus.open(tmp_path / "o.h5").trajectories) == 4_000
+    assert len(saltus.open(tmp_path / "o.h5").trajectories) < 4_000
     told = []
     again = arrive.run(**{**want, "progress": lambda _: told.append(
         (arrive.name, file.counts, arrive.run(until=1, set={"k": 120})))})
