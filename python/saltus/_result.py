@@ -151,7 +151,7 @@ class Result:
     model, method, device, layout, seed, first_trajectory, requested, trajectories, events, seconds,
     complete, time_unit, record; `frame_times`, of a lattice's frames; `path`, that of its file or
     None. Statistics have a column for each of `columns`: species, then observables. `r["X"]` is one
-    of them.
+    of them; a result is a mapping of what it keeps of each trajectory.
     """
 
     def __init__(self, source: Any, time: np.ndarray, species: list[str], observables: list[str],
@@ -246,6 +246,28 @@ class Result:
             if name in names:
                 return self._need(array, where=(Ellipsis, names.index(name)))
         raise near("this result", name, self.columns + self.derived_names)
+
+    def keys(self) -> list[str]:
+        """Names of what `r[name]` gives: columns where samples or final states are kept, and
+        quantities of each trajectory."""
+        keeps = self.attrs["record"] in ("all", "final")
+        return (self.columns if keeps else []) + self.derived_names
+
+    def items(self) -> list[tuple[str, np.ndarray]]:
+        """Those names, each with its array."""
+        return [(name, self[name]) for name in self.keys()]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.keys()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
+    def __len__(self) -> int:
+        return len(self.keys())
+
+    def __bool__(self) -> bool:
+        return True  # whatever it keeps
 
     def mean(self) -> np.ndarray:
         """Means over the runs, float64[point, column], correctly rounded."""

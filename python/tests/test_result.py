@@ -101,6 +101,22 @@ def test_columns_are_those_asked_for(schlogl):
         r["Y"]
 
 
+@pytest.mark.parametrize("record, names", [("all", ["X", "c3", "max:X"]), ("stats", ["max:X"]),
+                                           ("final", ["X", "c3", "max:X"])])
+def test_is_a_mapping_of_what_it_keeps(schlogl, tmp_path, record, names):
+    memory = schlogl.run(until=1, points=3, runs=4, species="X,c3", record=record, derive="max:X")
+    file = schlogl.run(until=1, points=3, runs=4, species="X,c3", record=record, derive="max:X",
+                       output=tmp_path / "r.h5")
+    for r in (memory, file, pickle.loads(pickle.dumps(memory))):
+        assert list(r) == r.keys() == names == list(dict(r)) and len(r) == len(names)
+        for name, array in r.items():
+            assert name in r and np.array_equal(array, r[name])
+        assert "Y" not in r and 0 not in r and [] not in r
+        assert ("X" in r) == (record != "stats")
+    nothing = schlogl.run(until=1, record="stats")
+    assert nothing and len(nothing) == 0 and list(nothing) == []
+
+
 @pytest.mark.filterwarnings("ignore:histograms are of counts")
 @pytest.mark.parametrize("record", ["all", "final", "histogram", "stats"])
 def test_a_file_is_the_same_object(schlogl, tmp_path, record):
