@@ -130,18 +130,27 @@ def number(name: str, value: Any) -> float:
         raise InvalidError(f"{name}={value!r} must be a number") from failure
 
 
+def chars(name: str, value: str) -> bytes:
+    """A text as the library takes it, for which a character 0 would be its end."""
+    if "\0" in value:
+        raise InvalidError(f"{name}={value!r} has a character 0 in it")
+    try:
+        return value.encode()
+    except UnicodeEncodeError as failure:
+        raise InvalidError(f"{name}={value!r} is no text of Unicode") from failure
+
+
 def text(name: str, value: Any) -> str:
     if not isinstance(value, str):
         raise InvalidError(f"{name}={value!r} must be a text")
+    chars(name, value)
     return value
 
 
 def texts(name: str, value: Union[str, Sequence[str]]) -> str:
     """Names, as one text with commas or as a row of texts, as one text."""
-    if isinstance(value, str):
-        return value
     try:
-        return ",".join(value)
+        return text(name, value if isinstance(value, str) else ",".join(value))
     except TypeError as failure:
         raise InvalidError(f"{name}={value!r} must be a text or a row of texts") from failure
 

@@ -18,6 +18,8 @@ def result_path(argument: str, path: Path) -> str:
         name = os.fsdecode(path)
     except TypeError as failure:
         raise InvalidError(f"{argument}={path!r} must be a path") from failure
+    if "\0" in name:
+        raise InvalidError(f"{argument}={name!r} has a character 0 in it")
     ending = os.path.splitext(name)[1].lower()
     if ending not in ENDINGS and ending[1:2].isalpha():
         raise InvalidError(f"{argument}={name!r}: results are written as HDF5, .h5",

@@ -13,7 +13,7 @@ from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
-from ._errors import InvalidError, check, near, need, number, record, texts
+from ._errors import InvalidError, chars, check, near, need, number, record, texts
 from ._files import Path
 from ._native import ffi, lib
 from ._result import Memory, Result, open as open_result, sweep_dataset
@@ -153,8 +153,8 @@ class Model:
               err)
         handle = ffi.gc(out[0], lib.saltus_model_destroy)
         for compartment, size in volumes.items():
-            check(lib.saltus_model_set_volume(handle, compartment.encode(), str(size).encode(),
-                                              err), err)
+            check(lib.saltus_model_set_volume(handle, chars("volume", compartment),
+                                              chars("volume", str(size)), err), err)
         return handle
 
     def _freeze(self, values: dict[str, float], err: Any = None, real: bool = False) -> None:

@@ -483,6 +483,8 @@ def open(path: Path, *, samples: bool = True) -> Any:
     """Open a result file: of a run a Result whose arrays are read when they are asked for, of a
     sweep an xarray.Dataset; samples=False: without those of its trajectories."""
     path = os.fspath(path)
+    if "\0" in os.fsdecode(path):
+        raise InvalidError(f"path={path!r} has a character 0 in it")
     state, err = ffi.new("saltus_file_state *"), record()
     with hdf5:
         check(lib.saltus_file_state_read(os.fsencode(path), state, err), err)

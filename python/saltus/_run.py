@@ -278,7 +278,9 @@ def values_of(given: Optional[Mapping[str, float]]) -> dict[str, float]:
     if not given:
         return {}
     try:
-        return {str(name): float(value) for name, value in given.items()}
+        return {text("a name of set", str(name)): float(value) for name, value in given.items()}
+    except InvalidError:
+        raise
     except (AttributeError, TypeError, ValueError) as failure:
         raise InvalidError(f"set={given!r} must be names with numbers") from failure
 

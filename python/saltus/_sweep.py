@@ -5,7 +5,7 @@ from typing import Any, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
-from ._errors import InvalidError, check, number, record, text, whole
+from ._errors import InvalidError, chars, check, number, record, text, whole
 from ._native import ffi, lib
 
 Axis = Union[str, Sequence[float], np.ndarray]
@@ -49,7 +49,7 @@ def grid(vary: Mapping[str, Axis], design: Optional[str], seed: int) -> tuple[An
                 raise InvalidError(f"the values of '{name}' must be one row of numbers, not of "
                                    f"shape {values.shape}")
             axis = "list:" + ",".join(map(repr, values.tolist()))
-        check(lib.saltus_sweep_vary(sweep, f"{name}={axis}".encode(), err), err)
+        check(lib.saltus_sweep_vary(sweep, chars("vary", f"{name}={axis}"), err), err)
     check(lib.saltus_sweep_finish(sweep, how, seed, err), err)
     return sweep, [lib.saltus_sweep_axis_length(sweep, a) for a in range(len(vary))]
 
@@ -62,7 +62,7 @@ def points(theta: Any, names: Sequence[str]) -> Any:
         raise InvalidError(f"theta must be of shape [N, {len(names)}], a column for each of "
                            f"{', '.join(map(repr, names))}, not {list(values.shape)}")
     sweep, err = _new(), record()
-    texts = [ffi.new("char[]", str(name).encode()) for name in names]
+    texts = [ffi.new("char[]", chars("a name of theta", str(name))) for name in names]
     check(lib.saltus_sweep_table(sweep, ffi.new("char *[]", texts), len(names),
                                  ffi.from_buffer("double[]", values), len(values), err), err)
     return sweep

@@ -148,6 +148,45 @@ def test_arguments_of_wrong_types_are_named(arrive, tmp_path):
     r.save(tmp_path / "k=0.5")
 
 
+def test_texts_with_a_character_0_are_refused(arrive, tmp_path):
+    """C would take what stands before it."""
+    cut = "k\0x"
+    theta = np.full((2, 1), 20.0)
+    for use in (lambda: arrive.run(until=1, set={cut: 1}), lambda: arrive.run(until=1, species="X\0"),
+                lambda: arrive.run(until=1, species=["X", "X\0Y"]),
+                lambda: arrive.run(until=1, derive="mean:X\0:"),
+                lambda: arrive.run(until=1, device="cpu\0"), lambda: arrive.run(until=1, rng="philox\0"),
+                lambda: arrive.run(until=1, method="direct\0"),
+                lambda: arrive.run(until=1, output=f"{tmp_path}/a\0.h5"),
+                lambda: arrive.run(until=1).save(f"{tmp_path}/a.h5\0"),
+                lambda: saltus.open(f"{tmp_path}/a\0"),
+                lambda: saltus.open(f"{tmp_path}/a\0".encode()),
+                lambda: arrive.batch(theta, [cut], until=1),
+                lambda: arrive.sweep({cut: [1.0]}, until=1),
+                lambda: arrive.sweep({"k": "lin:1:2:3\0"}, until=1),
+                lambda: arrive.sweep({"k": "lin:1:2"}, until=1, design="lhs:3\0"),
+                lambda: saltus.read("species: {A: 1}\n", volume={"a\0": "1 l"}),
+                lambda: saltus.read("species: {A: 1}\n", volume={"a": "1 l\0"})):
+        with pytest.raises(saltus.InvalidError, match="a character 0 in it"):
+            use()
+    for wrong in ({"name": "a\0b"}, {"species": {"X\0Y": 1}}, {"rules": {"r": "1\0+2"}}):
+        with pytest.raises(ValueError):
+            saltus.build(**{"species": {"X": 1}, **wrong})
+    with pytest.raises(ValueError):
+        saltus.read(f"{tmp_path}/a\0.xml")
+    with pytest.raises(saltus.InvalidError, match="is no text of Unicode"):
+        arrive.run(until=1, species="\udc80")
+    assert not any(tmp_path.iterdir())
+
+
+def test_the_last_number_of_a_trajectory(arrive):
+    last = arrive.run(until=1, first=2**63 - 3, runs=2)
+    assert last.trajectories.tolist() == [2**63 - 3, 2**63 - 2]
+    with pytest.raises(saltus.InvalidError, match=r"^1 trajectory from number 9223372036854775807 on: "
+                                                  r"numbers of trajectories end at 2\^63 - 2"):
+        arrive.run(until=1, first=2**63 - 1)
+
+
 def test_times_that_cannot_be_are_named(arrive):
     for wrong, said in (({"until": -1}, "until=-1.0 must be a time above 0"),
                         ({"until": float("inf")}, "until=inf must be a time above 0"),

@@ -1,6 +1,8 @@
 /* What a run is asked to do: its defaults, and what is wrong with it. */
 #include "ensemble/plan.h"
 
+#include "core/number.h"
+
 #include <math.h>
 
 saltus_run_options saltus_run_options_default(void)
@@ -21,8 +23,15 @@ saltus_status saltus_run_options_check(const saltus_plan *plan, const saltus_run
         SALTUS_FAIL(SALTUS_E_INVALID, "%lld trajectories: at least 1 is needed",
                     (long long)o->n_trajectories);
     }
-    if (o->first_trajectory < 0 || o->first_trajectory > INT64_MAX - o->n_trajectories) {
+    if (o->first_trajectory < 0) {
         SALTUS_FAIL(SALTUS_E_INVALID, "the first trajectory is %lld: it must be 0 or more",
+                    (long long)o->first_trajectory);
+    }
+    if (o->first_trajectory > INT64_MAX - o->n_trajectories) {
+        SALTUS_FAIL(SALTUS_E_INVALID,
+                    "%lld %s from number %lld on: numbers of trajectories end at 2^63 - 2",
+                    (long long)o->n_trajectories,
+                    saltus_plural(o->n_trajectories, "trajectory", "trajectories"),
                     (long long)o->first_trajectory);
     }
     if (o->n_done < 0 || o->n_done > o->n_trajectories) {
