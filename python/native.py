@@ -149,6 +149,7 @@ typedef struct {
     const int32_t *frames;
     const double *mean, *variance, *min, *max, *derived, *edges;
     const uint64_t *histogram;
+    const double *split_mean[2], *split_variance[2];
     ...;
 } saltus_memory_view;
 saltus_memory_options saltus_memory_options_default(void);

@@ -60,6 +60,9 @@ typedef struct saltus_memory_view {
     const double *derived;        /**< [point][run][quantity]; NaN where there is none */
     const double *edges;          /**< [point][count][n_bins + 1] of bins; NaN behind the last */
     const uint64_t *histogram;    /**< [point][count][time][n_bins] trajectories in each bin */
+    const double *split_mean[SALTUS_N_SPLITS];     /**< of a run whose splits are not kept:
+                                                        [time][part][count] */
+    const double *split_variance[SALTUS_N_SPLITS]; /**< likewise */
 } saltus_memory_view;
 
 /**
@@ -102,13 +105,16 @@ SALTUS_API const saltus_sweep_sink *saltus_memory_sweep_sink(saltus_memory *memo
  */
 SALTUS_API saltus_memory_view saltus_memory_get(saltus_memory *memory);
 /**
- * Hand the samples of a run once more to a sink, such as that of a result file, as saltus_run does.
+ * Hand a run once more to a sink, such as that of a result file, as saltus_run does.
  *
- * @param memory of a run that has ended, with every sample and without frames
- * @param sink   of the same plan and options
+ * @param memory of a run that has ended; of its frames those of trajectories that have ended are
+ *               handed on
+ * @param sink   of the same plan and options; where memory has not every sample one of the
+ *               library's own, which keeps the same of them
  * @param err    see saltus_error
- * @retval SALTUS_OK        every sample was delivered
- * @retval SALTUS_E_INVALID memory or sink is NULL, or samples or frames would be missing
+ * @retval SALTUS_OK        all that memory has was delivered
+ * @retval SALTUS_E_INVALID memory or sink is NULL, memory is of a sweep, or the sink keeps what it
+ *                          has not
  * @return else what the sink returned
  */
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_memory_replay(const saltus_memory *memory,

@@ -14,7 +14,7 @@ from ._errors import InvalidError, near
 from ._figure import (SMALL, Figure, Numbers, Page, add_colour_bar, add_legend, beside, colours_for,
                       draw_map, line_entries, make_panels, set_scale)
 from ._series import (BAND, COLOURS, RANGES_APART, Names, Sweep, distributions, edges_around, first,
-                      is_geometric, mean_profile, moving, named, nearest, one_line, quantiles,
+                      is_geometric, moving, named, nearest, one_line, quantiles,
                       spread, time_unit)
 
 # Of a lattice's types of sites; the first is what is outside, as a rule.
@@ -228,9 +228,7 @@ def _has_two_peaks(h: np.ndarray) -> bool:
 
 
 def _kymograph(d: Drawing) -> Figure:
-    mean = mean_profile(d.of)  # [point, plane, species]
-    if mean.ndim != 3:
-        raise InvalidError("this result has final profiles alone", 'record="all" keeps samples')
+    mean = d.of.mean("profile")  # [point, plane, species]
     positions = 1e6 * d.of.attrs["spacing"] * np.arange(mean.shape[1] + 1)
     figure, axes = d.panels(d.time_label, "position (µm)", panel=(3.4, 1.8))
     for name, a in zip(d.names, axes):

@@ -18,7 +18,7 @@ from ._errors import Error, InvalidError, need
 from ._files import Path, publish
 from ._result import Result, sources
 from ._series import (BAND, COLOURS, FINE_BINS, RANGES_APART, Sweep, distributions, edges_around,
-                      first, is_geometric, mean_profile, moving, quantiles, short, spread, table,
+                      first, is_geometric, moving, quantiles, short, spread, table,
                       time_unit)
 
 # What a page holds at most, so that it stays small whatever the size of a file.
@@ -175,7 +175,7 @@ def _of_lattice(r: Any, unit: str, label: str) -> Iterator[Any]:
     """Profiles over time, the mean of all runs, and sites of the first."""
     spacing, profile = 1e6 * r.attrs.get("spacing", 0.0), np.zeros(0)
     with contextlib.suppress(InvalidError):
-        profile = mean_profile(r)
+        profile = r.mean("profile")
     if profile.ndim == 3 and len(profile) > 1:
         t, planes = spread(len(profile), 121), spread(profile.shape[1], 128)
         yield _figure("Along the lattice", "map", label, "position (µm)",

@@ -17,13 +17,16 @@ SPLITS = ("type_counts", "profile")
 _SAMPLES = ("counts", "observables", "trajectories", "frames", *SPLITS)
 # What a sweep's Dataset may have beside the names that were varied: variables, axes.
 _OWN = frozenset((*_SAMPLES, *STATISTICS, *(f"observable_{s}" for s in STATISTICS), "histogram",
-                  "edges", "trajectory", "point", "run", "time", "species", "observable",
+                  *(f"{of}_{s}" for of in SPLITS for s in STATISTICS[:2]), "edges", "trajectory", "point", "run", "time", "species", "observable",
                   "site_type", "plane", "bin", "edge"))
 _BLOCK = 1 << 20  # numbers that are read at a time
+_HOW_SPLITS = 'with every sample; with another record there are mean("profile"), var("profile") …'
 # Arrays of a saltus_memory: their types and axes, whose lengths are in its view or made of them.
 _AXES = {
     **{name: ("<f8", "times", "columns") for name in STATISTICS},
     **{name: ("<i8", "samples", "parts", "counts") for name in SPLITS},
+    **{f"{of}_{name}": ("<f8", "times", "parts", "counts") for of in SPLITS
+       for name in STATISTICS[:2]},
     "counts": ("<i8", "samples", "counts"), "observables": ("<f8", "samples", "observables"),
     "trajectories": ("<i8", "runs"), "derived": ("<f8", "runs", "derived"),
     "frames": ("<i4", "runs", "frames", "sites", "counts"), "edges": ("<f8", "counts", "edges"),
@@ -51,8 +54,10 @@ class Memory:
         if name not in _AXES:
             return None
         v, (kind, *axes) = self.view, _AXES[name]
-        i = SPLITS.index(name) if name in SPLITS else None
-        pointer = getattr(v, name) if i is None else v.splits[i]
+        of = next((s for s in SPLITS if name.startswith(s)), None)  # mean and variance of parts too
+        i = None if of is None else SPLITS.index(of)
+        pointer = (getattr(v, name) if of is None else
+                   getattr(v, "splits" if name == of else f"split_{name[len(of) + 1:]}")[i])
         if pointer == ffi.NULL:
             return None
         lengths = {"samples": (v.n_runs,) if self.is_final else (v.n_runs, v.n_times),
@@ -91,8 +96,9 @@ class _File:
     def _get(self, f: Any, name: str, where: Any) -> Optional[np.ndarray]:
         paths = {"counts": ("counts", "final"), "observables": ("observables", "final_observables"),
                  "trajectories": ("run",), "there": ("space/frames/there",),
-                 "mean_profile": ("space/profile_stats/mean",),
-                 **{s: (f"space/{s}",) for s in SPLITS}}
+                 **{s: (f"space/{s}",) for s in SPLITS},
+                 **{f"{of}_{s}": (f"space/{kind}_stats/{s}",) for s in STATISTICS[:2]
+                    for of, kind in zip(SPLITS, ("type", "profile"))}}
         if name in STATISTICS:
             parts = [f[p][where] for p in (f"stats/{name}", f"stats/observables/{name}") if p in f]
             return np.concatenate(parts, axis=-1) if parts else None
@@ -208,12 +214,12 @@ class Result:
     @property
     def type_counts(self) -> np.ndarray:
         """Molecules in sites of each type, int64[run, point, type, species]."""
-        return self._need("type_counts", "by_type=True asks for them, with every sample")
+        return self._need("type_counts", "by_type=True asks for them, " + _HOW_SPLITS)
 
     @property
     def profile(self) -> np.ndarray:
         """Molecules in each plane of a lattice, int64[run, point, plane, species]."""
-        return self._need("profile", 'profile="z" asks for it, with every sample')
+        return self._need("profile", 'profile="z" asks for it, ' + _HOW_SPLITS)
 
     @property
     def trajectories(self) -> np.ndarray:
@@ -269,13 +275,29 @@ class Result:
     def __bool__(self) -> bool:
         return True  # whatever it keeps
 
-    def mean(self) -> np.ndarray:
-        """Means over the runs, float64[point, column], correctly rounded."""
-        return self._need("mean")
+    def mean(self, of: Optional[str] = None) -> np.ndarray:
+        """Means over the runs, float64[point, column], correctly rounded; of a lattice's "profile"
+        float64[point, plane, species], of "type_counts" float64[point, type, species]."""
+        return self._need("mean") if of is None else self._of_parts("mean", of)
 
-    def var(self) -> np.ndarray:
-        """Sample variances (n - 1) over the runs, float64[point, column], correctly rounded."""
-        return self._need("variance")
+    def var(self, of: Optional[str] = None) -> np.ndarray:
+        """Sample variances (n - 1) over the runs, likewise."""
+        return self._need("variance") if of is None else self._of_parts("variance", of)
+
+    def _of_parts(self, statistic: str, of: str) -> np.ndarray:
+        """What is kept where samples are not, or made of these."""
+        if of not in SPLITS:
+            raise near(f"the {statistic} of a result", of, SPLITS)
+        kept = self._source(f"{of}_{statistic}")
+        if kept is not None:
+            return kept
+        n, zero = int(self.attrs["trajectories"]), np.zeros((), np.int64)
+        with np.errstate(invalid="ignore"):  # without any run they are NaN
+            mean = sum((x.sum(axis=0) for x in self.blocks(of)), zero) / np.float64(n)
+            if statistic == "mean":
+                return mean
+            squares = sum((np.square(x - mean).sum(axis=0) for x in self.blocks(of)), zero * 1.0)
+            return squares / np.float64(n - 1 if n > 1 else n)
 
     def min(self) -> np.ndarray:
         """Least values over the runs, float64[point, column]."""
@@ -441,6 +463,9 @@ def dataset(source: Any, r: Result, lead: Sequence[str], coords: dict[str, Any])
             unit = "count2" if name == "variance" else "count"
             arrays += [(name, array[..., :n], ("time", "species"), unit),
                        (f"observable_{name}", array[..., n:], ("time", "observable"), "1")]
+    arrays += [(f"{of}_{name}", source(f"{of}_{name}"), ("time", part, "species"), unit)
+               for of, part in zip(SPLITS, ("site_type", "plane"))
+               for name, unit in zip(STATISTICS, ("count", "count2"))]
     arrays = [each for each in arrays if each[1] is not None and each[1].shape[-1]]
     derived = source("derived")
     arrays += [(name, derived[..., i], ("run",), "1") for i, name in enumerate(r.derived_names)]

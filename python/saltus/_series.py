@@ -197,15 +197,6 @@ def quantile(edges: np.ndarray, counts: np.ndarray, ranks: np.ndarray) -> np.nda
     return np.round(x) + 0.0 if (abs(edges % 1) == 0.5).all() else x
 
 
-def mean_profile(r: Any) -> np.ndarray:
-    """Means over the runs of molecules in planes of a lattice, [point, plane, species]."""
-    kept = r._source("mean_profile")
-    if kept is None:
-        sums = (x.sum(axis=0) for x in r.blocks("profile"))
-        kept = sum(sums, np.zeros((), np.int64)) / max(r.attrs["trajectories"], 1)
-    return kept
-
-
 class Sweep:
     """Means over the runs at the points of a sweep, and what spans them."""
 

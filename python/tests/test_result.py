@@ -139,25 +139,95 @@ def test_a_file_is_the_same_object(schlogl, tmp_path, record):
     schlogl.run(output=tmp_path / "run.h5", overwrite=True, **want)
 
 
-def test_saves_what_the_run_would_have_written(schlogl, tmp_path):
-    want = dict(until=2, points=5, runs=3000, seed=8, set={"X": 300}, derive="max:X")
+SITES = """
+  sites:
+    a:
+    b: {box: {from: [0, 0, 0], to: [2 sites, 3 sites, 2 sites]}}
+"""
+
+
+def check_same_files(one, other):
+    """But for when they were made."""
+    with h5py.File(one) as a, h5py.File(other) as b:
+        names, others = [], []
+        a.visit(names.append)
+        b.visit(others.append)
+        assert names == others and len(names) > 10
+        for name in names:
+            if isinstance(a[name], h5py.Dataset) and "about" not in name and a[name].dtype.kind != "S":
+                np.testing.assert_array_equal(a[name][()], b[name][()], err_msg=name)
+        assert set(a.attrs) == set(b.attrs)
+        assert not [k for k in a.attrs if k not in ("started", "seconds") and a.attrs[k] != b.attrs[k]]
+
+
+@pytest.mark.parametrize("more", [
+    {"record": "all", "derive": "max:X"}, {"record": "stats"}, {"record": "stats", "derive": "max:X"},
+    {"record": "final", "species": "X,c3", "derive": "max:X,mean:c3"},
+    {"record": "histogram", "bins": 16, "derive": "max:X"},
+    {"record": "histogram", "range": (50, 400)}])
+def test_saves_what_the_run_would_have_written(schlogl, command, tmp_path, more):
+    want = dict(until=2, points=5, runs=3000, seed=8, set={"X": 300}, **more)
     r = schlogl.run(**want)
     schlogl.run(until=1)  # other values by now
     saved = r.save(tmp_path / "saved.h5")
     written = schlogl.run(output=tmp_path / "written.h5", **want)
-    with h5py.File(tmp_path / "saved.h5") as a, h5py.File(tmp_path / "written.h5") as b:
-        names = []
-        a.visit(names.append)
-        assert len(names) > 10
-        for name in names:
-            if isinstance(a[name], h5py.Dataset) and "about" not in name and a[name].dtype.kind != "S":
-                np.testing.assert_array_equal(a[name][()], b[name][()], err_msg=name)
-        assert dict(a.attrs)["events"] == dict(b.attrs)["events"]
+    check_same_files(tmp_path / "saved.h5", tmp_path / "written.h5")
     assert saved.is_complete and written.is_complete
+    np.testing.assert_array_equal(saved.mean(), r.mean())
+    np.testing.assert_array_equal(saved.var(), r.var())
+    every = [["stats", "--csv"], ["export", "--csv"], ["export", "--csv", "--derived"]]
+    for words in every[:1 + (more["record"] in ("all", "final"))] + every[2:] * ("derive" in more):
+        a, b = (command(words[0], tmp_path / f"{name}.h5", *words[1:]) for name in ("saved", "written"))
+        assert a == b and a
     with pytest.raises(saltus.Error):
         r.save(tmp_path / "saved.h5")
-    with pytest.raises(saltus.InvalidError, match="only a run with every sample"):
-        schlogl.run(until=1, record="stats").save(tmp_path / "stats.h5")
+
+
+@pytest.mark.parametrize("record", ["all", "stats", "final", "histogram"])
+def test_saves_and_keeps_what_a_lattice_leaves(tmp_path, record):
+    """Profiles and counts by type, or their statistics, and frames."""
+    m = saltus.read(LATTICE + SITES)
+    want = dict(until=1, points=3, runs=7, profile="z", by_type=True, frames=0.5, first=2)
+    every, r = m.run(record="all", **want), m.run(record=record, **want)
+    saved = r.save(tmp_path / "saved.h5")
+    written = m.run(record=record, output=tmp_path / "written.h5", **want)
+    check_same_files(tmp_path / "saved.h5", tmp_path / "written.h5")
+    for of, samples in (("profile", every.profile), ("type_counts", every.type_counts)):
+        for a in (r, saved, written, pickle.loads(pickle.dumps(r))):
+            np.testing.assert_allclose(a.mean(of), samples.mean(axis=0), rtol=1e-14)
+            np.testing.assert_allclose(a.var(of), samples.var(axis=0, ddof=1), rtol=1e-13)
+        if record != "all":
+            np.testing.assert_array_equal(r.mean(of), written.mean(of))
+            np.testing.assert_array_equal(r.var(of), written.var(of))
+            with pytest.raises(saltus.InvalidError, match="mean.\"profile\".") as failed:
+                getattr(r, of)
+            assert f"no {of}" in failed.value.message
+            if record != "final":
+                continue
+            xarray = pytest.importorskip("xarray")
+            d = r.to_xarray()
+            assert isinstance(d, xarray.Dataset)
+            assert d["profile_mean"].dims == ("time", "plane", "species")
+            assert d["type_counts_variance"].dims == ("time", "site_type", "species")
+    with pytest.raises(saltus.InvalidError, match="has no 'frames'"):
+        r.mean("frames")
+    pytest.importorskip("matplotlib")
+    r.plot("kymograph")
+
+
+def test_saves_what_was_stopped(arrive, tmp_path):
+    def enough(fraction):
+        raise RuntimeError("enough")
+
+    for record in ("all", "stats", "final", "histogram"):
+        with pytest.raises(RuntimeError) as stopped:
+            arrive.run(until=400, points=3, runs=200_000, set={"k": 200.0}, device="cpu", threads=2,
+                       record=record, progress=enough)
+        r = stopped.value.result
+        saved = r.save(tmp_path / f"{record}.h5")
+        assert not saved.is_complete and saved.attrs["trajectories"] == len(r.trajectories) < 200_000
+        np.testing.assert_array_equal(saved.trajectories, r.trajectories)
+        np.testing.assert_array_equal(saved.mean(), r.mean())
 
 
 def test_what_is_no_result_is_refused(tmp_path):
@@ -217,8 +287,7 @@ def test_frames_of_a_lattice(command, tmp_path):
             "--frames", 0.5, "-o", tmp_path / "lattice.h5")
     same = saltus.open(tmp_path / "lattice.h5")
     np.testing.assert_array_equal(same.frame_counts, frames)
-    with pytest.raises(saltus.InvalidError, match="without frames"):
-        r.save(tmp_path / "x.h5")
+    np.testing.assert_array_equal(r.save(tmp_path / "x.h5").frame_counts, frames)
     pytest.importorskip("xarray")
     d = r.frames(1)
     assert d.dims == ("frame", "z", "y", "x", "species") and d.shape == (3, 2, 3, 4, 2)

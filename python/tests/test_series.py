@@ -5,7 +5,7 @@ import pytest
 import saltus
 from conftest import LATTICE
 from saltus import _result
-from saltus._series import distributions, edges_around, mean_profile, quantiles, spread
+from saltus._series import distributions, edges_around, quantiles, spread
 
 
 @pytest.fixture(params=["memory", "file"])
@@ -94,7 +94,7 @@ def test_runs_outside_of_a_range_count(arrive, kept):
 
 def test_profiles_are_means(kept):
     r = kept(saltus.read(LATTICE), until=1, points=6, runs=40, profile="z")
-    np.testing.assert_allclose(mean_profile(r), r.profile.mean(axis=0))
+    np.testing.assert_allclose(r.mean("profile"), r.profile.mean(axis=0))
 
 
 def test_frames_of_one_run(kept):

@@ -7,9 +7,11 @@
 #include "ensemble/statistics.h"
 
 typedef struct saltus_reduced {
-    saltus_statistics statistics; /**< of [point][count] */
-    saltus_real_statistics reals; /**< of [point][observable] */
-    saltus_histogram histogram;   /**< of counts; n_bins is 0 when it is not wanted */
+    saltus_statistics statistics;    /**< of [point][count] */
+    saltus_real_statistics reals;    /**< of [point][observable] */
+    saltus_histogram histogram;      /**< of counts; n_bins is 0 when it is not wanted */
+    const saltus_statistics *splits; /**< [SALTUS_N_SPLITS] of a lattice's [point][part][count], not
+                                          owned; NULL: there are none, as of any device */
 } saltus_reduced;
 
 /** Bytes that one takes, on the way from a device, for so many points of these columns. */

@@ -39,8 +39,14 @@ saltus_status saltus_collector_add_reduced(saltus_collector *c, const saltus_red
 {
     saltus_status status = SALTUS_OK;
     SALTUS_TRY(saltus_statistics_check(&c->statistics, &from->statistics, err));
+    for (int i = 0; i < SALTUS_N_SPLITS && from->splits; ++i) {
+        SALTUS_TRY(saltus_statistics_check(&c->splits[i], &from->splits[i], err));
+    }
     SALTUS_TRY(saltus_real_statistics_merge(&c->reals, &from->reals, err));
     saltus_statistics_merge(&c->statistics, &from->statistics);
+    for (int i = 0; i < SALTUS_N_SPLITS && from->splits; ++i) {
+        saltus_statistics_merge(&c->splits[i], &from->splits[i]);
+    }
     if (c->histogram.n_bins > 0) {
         saltus_histogram_merge(&c->histogram, &from->histogram);
     }
@@ -59,6 +65,12 @@ static saltus_status add(void *user, const saltus_block *b, void *prepared, salt
         SALTUS_TRY(saltus_statistics_add(&c->statistics, b->counts, b->n_trajectories, err));
         if (c->histogram.n_bins > 0) {
             saltus_histogram_add(&c->histogram, b->counts, b->n_trajectories);
+        }
+        for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
+            if (c->splits[i].width > 0 && b->splits[i]) {
+                SALTUS_TRY(
+                    saltus_statistics_add(&c->splits[i], b->splits[i], b->n_trajectories, err));
+            }
         }
     }
     derive_all(c, b);

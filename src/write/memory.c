@@ -96,7 +96,7 @@ static saltus_status add_frame(void *user, const saltus_frame *f, saltus_error *
     return SALTUS_OK;
 }
 
-/* Statistics and derived quantities of a point, as they stand. */
+/* What is made of all trajectories of a point, as it stands. */
 static void make(const part *p)
 {
     const saltus_memory *m = p->memory;
@@ -136,6 +136,12 @@ static void make(const part *p)
         }
         for (int64_t b = used + 1; b <= v->n_bins; ++b) {
             edges[b] = (double)NAN;
+        }
+    }
+    for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
+        for (size_t q = 0; v->split_mean[i] && q < c->splits[i].width; ++q) {
+            ((double *)v->split_mean[i])[q] = saltus_statistics_mean(&c->splits[i], q);
+            ((double *)v->split_variance[i])[q] = saltus_statistics_variance(&c->splits[i], q);
         }
     }
 }
@@ -232,8 +238,8 @@ static void discard_point(void *user, saltus_sink *sink)
 
 /* What there is room for, but for the arrays. */
 static saltus_status choose(saltus_memory *m, const saltus_plan *plan,
-                            const saltus_run_options *run, const saltus_memory_options *o,
-                            saltus_error *err)
+                            const saltus_run_options *run, bool is_sweep,
+                            const saltus_memory_options *o, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_memory_view *v = &m->view;
@@ -253,7 +259,7 @@ static saltus_status choose(saltus_memory *m, const saltus_plan *plan,
         v->size[i] = lattice ? lattice->size[i] : 0;
     }
     for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
-        v->n_parts[i] = m->keeps_all ? plan->n_parts[i] : 0;
+        v->n_parts[i] = m->keeps_all || !is_sweep ? plan->n_parts[i] : 0;
     }
     if (o->derive) {
         SALTUS_TRY(saltus_derived_parse(o->derive, plan, &m->derived, err));
@@ -278,6 +284,7 @@ static saltus_status choose(saltus_memory *m, const saltus_plan *plan,
                                   .times = m->times,
                                   .n_counts = v->n_counts,
                                   .n_observables = v->n_observables,
+                                  .n_parts = {v->n_parts[0], v->n_parts[1]},
                                   .record = has_bins ? o->record : SALTUS_RECORD_STATS,
                                   .n_bins = v->n_bins,
                                   .low = o->range_low,
@@ -298,7 +305,7 @@ typedef struct array {
 } array;
 
 enum {
-    MOST_ARRAYS = 13,
+    MOST_ARRAYS = 13 + 2 * SALTUS_N_SPLITS,
     LITTLE = 1 << 26 /* bytes that any machine has: asking for its limits takes 0.3 ms */
 };
 
@@ -312,13 +319,18 @@ static int list_arrays(saltus_memory *m, saltus_record record, array *out)
     const double sites = (double)v->size[0] * (double)v->size[1] * (double)v->size[2];
     const double frames = (double)m->n_runs * (double)v->n_frames * sites * v->n_counts;
     const double bins = points * v->n_counts * (double)v->n_bins;
+    const double parts = (double)v->n_times * v->n_counts;
+    const bool has_parts[] = {!m->keeps_all && v->n_parts[0] > 0,
+                              !m->keeps_all && v->n_parts[1] > 0};
     const array all[MOST_ARRAYS] = {
         {(const void **)&v->trajectories, rows, 8, true},
         {(const void **)&v->counts, samples * v->n_counts, 8, keeps && v->n_counts > 0},
         {(const void **)&v->observables, samples * v->n_observables, 8,
          keeps && v->n_observables > 0},
-        {(const void **)&v->splits[0], samples * v->n_counts * v->n_parts[0], 8, v->n_parts[0] > 0},
-        {(const void **)&v->splits[1], samples * v->n_counts * v->n_parts[1], 8, v->n_parts[1] > 0},
+        {(const void **)&v->splits[0], samples * v->n_counts * v->n_parts[0], 8,
+         m->keeps_all && v->n_parts[0] > 0},
+        {(const void **)&v->splits[1], samples * v->n_counts * v->n_parts[1], 8,
+         m->keeps_all && v->n_parts[1] > 0},
         {(const void **)&v->frames, frames, 4, v->n_frames > 0},
         {(const void **)&v->mean, cells, 8, m->has_statistics},
         {(const void **)&v->variance, cells, 8, m->has_statistics},
@@ -326,7 +338,11 @@ static int list_arrays(saltus_memory *m, saltus_record record, array *out)
         {(const void **)&v->max, cells, 8, m->has_statistics},
         {(const void **)&v->derived, rows * v->n_derived, 8, v->n_derived > 0},
         {(const void **)&v->edges, bins + points * v->n_counts, 8, v->n_bins > 0},
-        {(const void **)&v->histogram, bins * (double)v->n_times, 8, v->n_bins > 0}};
+        {(const void **)&v->histogram, bins * (double)v->n_times, 8, v->n_bins > 0},
+        {(const void **)&v->split_mean[0], parts * v->n_parts[0], 8, has_parts[0]},
+        {(const void **)&v->split_variance[0], parts * v->n_parts[0], 8, has_parts[0]},
+        {(const void **)&v->split_mean[1], parts * v->n_parts[1], 8, has_parts[1]},
+        {(const void **)&v->split_variance[1], parts * v->n_parts[1], 8, has_parts[1]}};
     memcpy(out, all, sizeof all);
     return MOST_ARRAYS;
 }
@@ -341,6 +357,10 @@ static saltus_status allocate(saltus_memory *m, const saltus_plan *plan, saltus_
     bool is_limit = false;
     for (int i = 0; i < n; ++i) {
         bytes += arrays[i].is_wanted ? arrays[i].n * (double)arrays[i].size : 0.0;
+    }
+    for (int i = 0; i < SALTUS_N_SPLITS && !m->keeps_all; ++i) {
+        bytes += (double)m->view.n_times * m->view.n_counts * m->view.n_parts[i] *
+                 SALTUS_STATISTICS_BYTES;
     }
     if (bytes > most) {
         most = saltus_memory_most(&is_limit);
@@ -405,7 +425,7 @@ saltus_status saltus_memory_open(const saltus_plan *plan, const saltus_run_optio
     if (o.without_statistics && o.record != SALTUS_RECORD_HISTOGRAM) {
         m->sweep_sink.add = add_points;
     }
-    SALTUS_TRY(choose(m, plan, run, &o, err));
+    SALTUS_TRY(choose(m, plan, run, n_points > 0, &o, err));
     SALTUS_TRY(allocate(m, plan, o.record, err));
     if (n_points == 0) {
         SALTUS_TRY(create_part(m, 0, &m->run, err));
@@ -445,29 +465,87 @@ saltus_memory_view saltus_memory_get(saltus_memory *memory)
     return view;
 }
 
-saltus_status saltus_memory_replay(const saltus_memory *memory, const saltus_sink *sink,
-                                   saltus_error *err)
+/* ------------------------------------------------------------------------------------------------
+ * Handing on
+ */
+
+/* Hand on the frames of some trajectories, of each the sites where something is. */
+static saltus_status replay_frames(const saltus_memory *m, const saltus_sink *sink, int64_t row,
+                                   int64_t n, saltus_error *err)
 {
-    if (!memory || !sink || !sink->deliver) {
-        return saltus_no_argument(err, __func__);
-    }
     saltus_status status = SALTUS_OK;
-    const saltus_memory_view *v = &memory->view;
-    if (!memory->run || !memory->keeps_all || v->frames) {
-        SALTUS_FAIL(SALTUS_E_INVALID,
-                    "only a run with every sample, and without frames, can be handed on");
+    const saltus_memory_view *v = &m->view;
+    const int64_t cells = v->size[0] * v->size[1] * v->size[2] * v->n_counts;
+    int64_t *site = saltus_calloc((size_t)cells, sizeof *site);
+    uint16_t *species = saltus_calloc((size_t)cells, sizeof *species);
+    int32_t *count = saltus_calloc((size_t)cells, sizeof *count);
+    int32_t *column_of = saltus_calloc((size_t)v->n_counts, sizeof *column_of);
+    SALTUS_NEED(site && species && count && column_of);
+    for (int c = 0; c < v->n_counts; ++c) {
+        column_of[c] = c;
     }
-    const int64_t n_all = memory->run->n, few = 1024;
+    for (int64_t i = 0; i < n * v->n_frames; ++i) {
+        saltus_frame f = {.trajectory = v->trajectories[row + i / v->n_frames],
+                          .number = i % v->n_frames,
+                          .site = site,
+                          .species = species,
+                          .count = count,
+                          .column_of = column_of};
+        const int32_t *from =
+            v->frames + ((f.trajectory - m->first) * v->n_frames + f.number) * cells;
+        for (int64_t q = 0; q < cells; ++q) {
+            if (from[q] != 0) {
+                site[f.n] = q / v->n_counts;
+                species[f.n] = (uint16_t)(q % v->n_counts);
+                count[f.n++] = from[q];
+            }
+        }
+        SALTUS_TRY(sink->frame(sink->user, &f, err));
+    }
+done:
+    saltus_free(site);
+    saltus_free(species);
+    saltus_free(count);
+    saltus_free(column_of);
+    return status;
+}
+
+/* Hand on trajectories, of which there may be none, behind their frames. */
+static saltus_status replay_block(const saltus_memory *m, const saltus_sink *sink, saltus_block *b,
+                                  saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    void *prepared = NULL;
+    if (b->n_trajectories == 0) {
+        return SALTUS_OK;
+    }
+    b->trajectories = m->view.trajectories + b->first;
+    b->n_counts = m->view.n_counts;
+    b->n_observables = m->view.n_observables;
+    b->events = b->first == 0 ? m->run->collector->events : 0;
+    if (m->view.frames && sink->frame) {
+        SALTUS_TRY(replay_frames(m, sink, b->first, b->n_trajectories, err));
+    }
+    if (sink->prepare) {
+        SALTUS_TRY(sink->prepare(sink->user, b, &prepared, err));
+    }
+    status = sink->deliver(sink->user, b, prepared, err);
+done:
+    return status;
+}
+
+static saltus_status replay_samples(const saltus_memory *m, const saltus_sink *sink,
+                                    saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_memory_view *v = &m->view;
+    const int64_t n_all = m->run->n, few = 1024;
     const int64_t size = sink->block_trajectories > 0 ? sink->block_trajectories : few;
     for (int64_t row = 0; row < n_all; row += size) {
         const int64_t samples = row * v->n_times;
-        saltus_block b = {.trajectories = v->trajectories + row,
-                          .n_trajectories = n_all - row < size ? n_all - row : size,
+        saltus_block b = {.n_trajectories = n_all - row < size ? n_all - row : size,
                           .n_points = v->n_times,
-                          .n_counts = v->n_counts,
-                          .n_observables = v->n_observables,
                           .counts = v->counts ? v->counts + samples * v->n_counts : NULL,
-                          .events = row == 0 ? memory->run->collector->events : 0,
                           .first = row};
         b.observables = v->observables ? v->observables + samples * v->n_observables : NULL;
         for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
@@ -475,14 +553,63 @@ saltus_status saltus_memory_replay(const saltus_memory *memory, const saltus_sin
             b.splits[i] =
                 v->splits[i] ? v->splits[i] + samples * v->n_counts * v->n_parts[i] : NULL;
         }
-        void *prepared = NULL;
-        if (sink->prepare) {
-            SALTUS_TRY(sink->prepare(sink->user, &b, &prepared, err));
-        }
-        SALTUS_TRY(sink->deliver(sink->user, &b, prepared, err));
+        SALTUS_TRY(replay_block(m, sink, &b, err));
     }
 done:
     return status;
+}
+
+/* Whether memory has what a sink makes of samples that it needs not. */
+static bool has_what(const saltus_memory *m, const saltus_sink *sink)
+{
+    const saltus_reduction *mine = &m->reduction, *wanted = sink->reduction;
+    if (!wanted || (wanted->finals && !mine->finals) || wanted->n_bins != mine->n_bins ||
+        (wanted->n_bins > 0 && !wanted->edges != !mine->edges) ||
+        (sink->derivation && sink->derivation->n != m->view.n_derived)) {
+        return false;
+    }
+    return wanted->n_bins == 0 || !mine->edges ||
+           memcmp(wanted->edges, mine->edges, (size_t)(mine->n_bins + 1) * sizeof(double)) == 0;
+}
+
+/* Hand on what was made of all trajectories, as a device does of those that it has reduced. */
+static saltus_status replay_reduced(const saltus_memory *m, const saltus_sink *sink,
+                                    saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_memory_view *v = &m->view;
+    const saltus_collector *c = m->run->collector;
+    const saltus_reduced reduced = {.statistics = c->statistics,
+                                    .reals = c->reals,
+                                    .histogram = c->histogram,
+                                    .splits = c->splits};
+    saltus_block b = {.n_trajectories = m->run->n,
+                      .n_points = m->reduction.finals ? 1 : 0,
+                      .counts = v->counts,
+                      .observables = v->observables,
+                      .reduced = &reduced,
+                      .derived = v->derived};
+    if (!has_what(m, sink)) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "only a run with every sample can be handed on to a sink "
+                                      "that keeps other things of them");
+    }
+    make(m->run);
+    status = replay_block(m, sink, &b, err);
+done:
+    return status;
+}
+
+saltus_status saltus_memory_replay(const saltus_memory *memory, const saltus_sink *sink,
+                                   saltus_error *err)
+{
+    if (!memory || !sink || !sink->deliver) {
+        return saltus_no_argument(err, __func__);
+    }
+    if (!memory->run) {
+        return saltus_error_set(err, SALTUS_E_INVALID, "a sweep cannot be handed on");
+    }
+    return memory->keeps_all ? replay_samples(memory, sink, err)
+                             : replay_reduced(memory, sink, err);
 }
 
 void saltus_memory_close(saltus_memory *memory)

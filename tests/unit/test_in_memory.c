@@ -178,6 +178,14 @@ static void less_is_kept_when_less_is_asked_for(void **state)
     }
     const saltus_sink none = {0};
     assert_int_equal(saltus_memory_replay(final, &none, &err), SALTUS_E_INVALID);
+    seen nothing = {0};
+    const saltus_sink samples = {.user = &nothing, .deliver = see};
+    err = (saltus_error){0};
+    assert_int_equal(saltus_memory_replay(final, &samples, &err), SALTUS_E_INVALID);
+    assert_non_null(strstr(err.message, "only a run with every sample"));
+    const saltus_sink *wants = saltus_memory_sink(histogram); /* bins, which final has not */
+    assert_int_equal(saltus_memory_replay(final, wants, &err), SALTUS_E_INVALID);
+    assert_int_equal(nothing.n, 0);
     saltus_memory_close(all);
     saltus_memory_close(final);
     saltus_memory_close(histogram);

@@ -305,6 +305,9 @@ static saltus_status check_statistics(saltus_collector *e, const saltus_block *b
     saltus_status status = SALTUS_OK;
     if (b->reduced) {
         SALTUS_TRY(saltus_exact_sums_fit_sums(&e->reals.sums, &b->reduced->reals.sums, err));
+        for (int i = 0; i < SALTUS_N_SPLITS && b->reduced->splits; ++i) {
+            SALTUS_TRY(saltus_statistics_check(&e->splits[i], &b->reduced->splits[i], err));
+        }
         return saltus_statistics_check(&e->statistics, &b->reduced->statistics, err);
     }
     if (b->n_observables > 0) {
@@ -330,7 +333,7 @@ static saltus_status add_statistics(saltus_collector *e, const saltus_block *b,
     saltus_status status = SALTUS_OK;
     e->n += n;
     e->events = saltus_count_sum(e->events, b->events);
-    if (b->reduced) { /* of a well-mixed model: it has no parts */
+    if (b->reduced) {
         return saltus_collector_add_reduced(e, b->reduced, err);
     }
     if (p->statistics.sum) {
