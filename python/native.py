@@ -22,12 +22,17 @@ typedef struct saltus_sweep_file saltus_sweep_file;
 typedef struct saltus_sink saltus_sink;
 typedef struct saltus_sweep_sink saltus_sweep_sink;
 typedef struct saltus_checkpoint saltus_checkpoint;
+typedef struct saltus_archive saltus_archive;
 
 typedef struct { saltus_status code; char message[...]; char hint[...]; ...; } saltus_error;
 const char *saltus_version(void);
 
 /* models */
-typedef struct { double molecules_per_mole; ...; } saltus_read_options;
+saltus_status saltus_archive_create(saltus_archive **out, saltus_error *err);
+saltus_status saltus_archive_add(saltus_archive *archive, const char *name, const void *bytes,
+    size_t size, saltus_error *err);
+void saltus_archive_destroy(saltus_archive *archive);
+typedef struct { double molecules_per_mole; saltus_archive *archive; ...; } saltus_read_options;
 typedef struct { const char *name, *kind, *unit; double value; ...; } saltus_model_value;
 saltus_read_options saltus_read_options_default(void);
 saltus_status saltus_model_parse_with(const char *text, size_t size, const char *name,
@@ -168,6 +173,7 @@ typedef struct {
     double range_low, range_high;
     const char *command, *derive;
     double burn_in, checkpoint;
+    const saltus_archive *archive;
     bool overwrite;
     ...;
 } saltus_hdf5_options;

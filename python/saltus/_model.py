@@ -13,7 +13,7 @@ from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
-from ._errors import InvalidError, chars, check, near, need, number, record, texts
+from ._errors import Error, InvalidError, chars, check, near, need, number, record, texts
 from ._files import Path
 from ._native import ffi, lib
 from ._result import Memory, Result, open as open_result, sweep_dataset
@@ -144,10 +144,11 @@ class Model:
         return (LAWS[self._given[2]] + STOICHIOMETRIES[self._given[5]] +
                 (AMOUNTS_REAL if real else 0))
 
-    def _parse(self) -> Any:
+    def _parse(self, archive: Any = ffi.NULL) -> Any:
+        """Read it. archive: where files go that the text names."""
         text, name, _, volumes, mole, _ = self._given
         options = ffi.new("saltus_read_options *", lib.saltus_read_options_default())
-        options.molecules_per_mole = mole or 0.0
+        options.molecules_per_mole, options.archive = mole or 0.0, archive
         out, err = ffi.new("saltus_model **"), record()
         check(lib.saltus_model_parse_with(text, len(text), os.fsencode(name), options, out, err),
               err)
@@ -156,6 +157,32 @@ class Model:
             check(lib.saltus_model_set_volume(handle, chars("volume", compartment),
                                               chars("volume", str(size)), err), err)
         return handle
+
+    def _archive(self, path: str, words: Optional[list[str]], more: list[str],
+                 by_type: Any) -> Any:
+        """What `saltus resume` needs of a result file: the files of the model, and the command that
+        would have made it, unless the command cannot do that."""
+        text, name, law, volumes, mole, stoichiometry = self._given
+        out, err = ffi.new("saltus_archive **"), record()
+        check(lib.saltus_archive_create(out, err), err)
+        archive = ffi.gc(out[0], lib.saltus_archive_destroy)
+        name = f"./{name}" if name.startswith("-") else name
+        check(lib.saltus_archive_add(archive, os.fsencode(name), text, len(text), err), err)
+        if lib.saltus_model_lattice(self._handle, ffi.NULL) > 0.0:  # it may name others
+            several = lib.saltus_model_site_type(self._handle, 1, ffi.new("int64_t *")) != ffi.NULL
+            try:
+                self._parse(archive)
+            except Error:
+                words = None
+            if several and not by_type:  # as the command writes
+                words = None
+        if words is not None:
+            words = [*words, f"--law={law}", f"--stoichiometry={stoichiometry}", *more,
+                     *(f"--volume={where}={size}" for where, size in volumes.items()),
+                     *([f"--mole={mole!r}"] if mole else []), f"--output={path}", name]
+            said = b"".join(os.fsencode(word) + b"\0" for word in words)
+            check(lib.saltus_archive_add(archive, b"saltus:arguments", said, len(said), err), err)
+        return archive
 
     def _freeze(self, values: dict[str, float], err: Any = None, real: bool = False) -> None:
         """Give the model its values, of method ode if `real`. The lock is held."""
@@ -463,12 +490,15 @@ class Model:
         those of `run`.
         """
         call = Call(until, runs=runs, seed=seed, record=record, device=device, **options)
-        sweep, lengths = grid(vary, design, call.run.seed)
+        sweep, lengths, words = grid(vary, design, call.run.seed)
+        words += [] if design is None else [f"--design={design}"]
         axes = list(vary)
         path = path_to_write(output)
         with self._lock:
-            source, plan, report, stopped = self._run_points(sweep, call, common_random_numbers,
-                                                             progress, path, overwrite)
+            source, plan, report, stopped = self._run_points(
+                sweep, call, common_random_numbers, progress, path, overwrite, words,
+                {name: lib.saltus_sweep_value(sweep, a, 0) for a, name in enumerate(axes)}
+                if path is not None else None)
         if path is not None:
             data = open_result(path)
         else:
@@ -516,11 +546,14 @@ class Model:
         return give(source("derived" if derive else "counts"), stopped)
 
     def _run_points(self, sweep: Any, call: Call, common: bool, progress: Any, path: Optional[str],
-                    overwrite: bool) -> tuple[Any, Plan, Any, Optional[BaseException]]:
-        """Simulate the points of a sweep into memory or a file. The lock is held."""
+                    overwrite: bool, words: Sequence[str] = (),
+                    first: Optional[dict[str, float]] = None) -> tuple[Any, Plan, Any, Optional[BaseException]]:
+        """Simulate the points of a sweep into memory or a file. words: for the command, what they
+        are; first: the values of the first, of which a file's model is, as the command's. The lock
+        is held."""
         call.device = "cpu" if call.device == "auto" else call.device
         real = call.method == "ode"
-        self._freeze({}, real=real)
+        self._freeze(first or {}, real=real)
         plan, err = self._plan(call), call.err
         if call.without_statistics and not (call.derive or plan.names[0]):
             raise InvalidError("batch gives molecules, and no species is counted here",
@@ -541,7 +574,11 @@ class Model:
             options.run = call.run[0]  # with what stops it
             if path is None:
                 return fill(lib.saltus_memory_sweep_sink(memory))
-            return into_file(path, plan, call, overwrite, report, err, fill, (sweep, options))
+            archive = self._archive(
+                path, call.words("sweep"),
+                [*words, *(["--common-random-numbers"] if common else [])], True)
+            return into_file(path, plan, call, overwrite, report, err, fill, (sweep, options),
+                             archive)
         with self._simulating():
             stopped = carry_out(call, progress, run)
         if path is not None:

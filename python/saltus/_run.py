@@ -140,6 +140,7 @@ class Call:
                 raise InvalidError(f"{name}={n} must be from {least} to 2^63 - 1")
         self.times, self.record, self.device = (_times(until, points, every, times), record,
                                                 text("device", device))
+        self.every = every
         self.settings = {name: _setting(name, value) for name, value in settings.items()
                          if value is not None}
         self.method = None if method is None else text("method", method)
@@ -156,6 +157,7 @@ class Call:
                                "sample time")
         self.range = None if range is None else _range(range)
         self.without_statistics = False  # of what is kept in memory
+        self.frame_step = frames
         if frames is not None and not number("frames", frames) > 0.0:
             raise InvalidError(f"frames={frames!r} must be above 0")
         self.frames = (make_times(float(self.times[-1]), 1, float(frames), "frames", MOST_FRAMES)
@@ -183,6 +185,32 @@ class Call:
         if (self.bins or self.range is not None) and self.record != "histogram":
             self.warnings.append(f"{'bins' if self.bins else 'range'} is of record 'histogram' "
                                  "alone")
+
+    def words(self, command: str) -> Optional[list[str]]:
+        """The options of the command that simulates the same, for `saltus resume`; None where it
+        has none."""
+        run, n = self.run, len(self.times)
+        given: dict[str, Any] = {
+            "until": float(self.times[-1]), "runs": run.n_trajectories, "first": run.first_trajectory or None,
+            "seed": run.seed, "device": self.device, "method": self.method, "record": self.record,
+            "species": self.columns, "derive": self.derive, "burn-in": self.burn_in or None,
+            "bins": self.bins or None, "frames": self.frame_step}
+        if self.every is not None:
+            given["every"] = float(self.every)
+        elif n > 0 and np.array_equal(self.times, make_times(float(self.times[-1]), n, 0.0)):
+            given["points"] = n
+        else:
+            return None
+        if self.range is not None:
+            given["range"] = "%r:%r" % self.range
+        for name, value in self.settings.items():
+            if name != "by_type" and value not in (0, False):
+                given[name.replace("_", "-")] = value
+        if given.pop("no-peer", False):
+            given["no-peer"] = ""
+        return [f"saltus {command}"] + [
+            f"--{name}" + (f"={value}" if value != "" else "")
+            for name, value in given.items() if value is not None]
 
     @property
     def plan_key(self) -> tuple:
@@ -328,10 +356,11 @@ def open_memory(plan: Plan, call: Call, n_points: int) -> Any:
 
 
 def into_file(path: str, plan: Plan, call: Call, overwrite: bool, report: Any, err: Any,
-              fill: Callable[[Any], int], sweep: tuple = ()) -> int:
-    """Open a result file, of a sweep with its options or of a run; fill its sink and close it."""
+              fill: Callable[[Any], int], sweep: tuple = (), archive: Any = ffi.NULL) -> int:
+    """Open a result file, of a sweep with its options or of a run; fill its sink and close it.
+    archive: of what the file can go on from, Model._archive's."""
     options, name = ffi.new("saltus_hdf5_options *", _file_defaults), os.fsencode(path)
-    options.overwrite = overwrite
+    options.overwrite, options.archive = overwrite, archive
     call.result_options(options)
     with hdf5:
         if sweep:
@@ -403,13 +432,19 @@ class Origin:
         def fill(sink: Any) -> int:
             return lib.saltus_run(plan.handle, call.run, sink, self.report, call.err)
         if path is not None:
+            archive = self.archive(path)
             stopped = carry_out(call, progress, lambda: into_file(
-                path, plan, call, overwrite, self.report, call.err, fill))
+                path, plan, call, overwrite, self.report, call.err, fill, archive=archive))
             return give(open_result(path), stopped)
         self.memory = open_memory(plan, call, 0)
         stopped = carry_out(call, progress, lambda: fill(lib.saltus_memory_sink(self.memory)))
         source = Memory(self.memory, call.record == "final")
         return give(self.model._result(call, plan, source, call.frames, self.report, self), stopped)
+
+    def archive(self, path: str) -> Any:
+        return self.model._archive(path, self.call.words("run"),
+                                   [f"--set={name}={value!r}" for name, value in self.values.items()],
+                                   self.call.settings.get("by_type"))
 
     def save(self, path: str, overwrite: bool) -> None:
         """Hand what is in memory to a file."""
@@ -417,4 +452,5 @@ class Origin:
         with model._lock:
             model._freeze(self.values, real=self.call.method == "ode")
             check(into_file(path, model._plan(self.call), self.call, overwrite, self.report, err,
-                            lambda sink: lib.saltus_memory_replay(self.memory, sink, err)), err)
+                            lambda sink: lib.saltus_memory_replay(self.memory, sink, err),
+                            archive=self.archive(path)), err)

@@ -35,12 +35,13 @@ def _numbers(given: Any, what: str) -> np.ndarray:
         raise InvalidError(f"{what} must be numbers, not {given!r}") from failure
 
 
-def grid(vary: Mapping[str, Axis], design: Optional[str], seed: int) -> tuple[Any, list[int]]:
-    """A saltus_sweep of all combinations or of a design, and the lengths of its axes."""
+def grid(vary: Mapping[str, Axis], design: Optional[str], seed: int) -> tuple[Any, list[int], list[str]]:
+    """A saltus_sweep of all combinations or of a design, the lengths of its axes, and what the
+    command calls these."""
     if not isinstance(vary, Mapping) or not vary:
         raise InvalidError("a sweep needs names with their values, such as "
                            '{"k": saltus.lin(0, 1, 5)}')
-    sweep, err = _new(), record()
+    sweep, err, words = _new(), record(), []
     how = ffi.NULL if design is None else text("design", design).encode()
     for name, axis in vary.items():
         if not isinstance(axis, str):
@@ -49,9 +50,10 @@ def grid(vary: Mapping[str, Axis], design: Optional[str], seed: int) -> tuple[An
                 raise InvalidError(f"the values of '{name}' must be one row of numbers, not of "
                                    f"shape {values.shape}")
             axis = "list:" + ",".join(map(repr, values.tolist()))
+        words.append(f"--vary={name}={axis}")
         check(lib.saltus_sweep_vary(sweep, chars("vary", f"{name}={axis}"), err), err)
     check(lib.saltus_sweep_finish(sweep, how, seed, err), err)
-    return sweep, [lib.saltus_sweep_axis_length(sweep, a) for a in range(len(vary))]
+    return sweep, [lib.saltus_sweep_axis_length(sweep, a) for a in range(len(vary))], words
 
 
 def points(theta: Any, names: Sequence[str]) -> Any:

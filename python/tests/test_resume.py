@@ -1,0 +1,118 @@
+"""Files of runs that were stopped: `saltus resume` makes them the files of whole runs."""
+import shutil
+
+import numpy as np
+import pytest
+
+import saltus
+from conftest import EXAMPLES, LATTICE
+
+h5py = pytest.importorskip("h5py")
+SITES = "  sites: {a: , b: {box: {from: [0, 0, 0], to: [2 sites, 3 sites, 2 sites]}}}\n"
+MANY = dict(until=100, points=3, runs=6_000, seed=4, set={"k": 200.0}, device="cpu", threads=2)
+
+
+class Enough(Exception):
+    pass
+
+
+def enough(fraction):
+    raise Enough
+
+
+def check_same(one, other, but=()):
+    with h5py.File(one) as a, h5py.File(other) as b:
+        names, others = [], []
+        a.visit(names.append)
+        b.visit(others.append)
+        assert names == others and len(names) > 10
+        for name in names:
+            if isinstance(a[name], h5py.Dataset) and name not in (
+                    "about", "restart/sources", "restart/source_byte", *but):
+                np.testing.assert_array_equal(a[name][()], b[name][()], err_msg=name)
+        assert a.attrs["complete"] == b.attrs["complete"] == 1
+        assert a.attrs["model"] == b.attrs["model"]
+        assert a.attrs["model_sha256"] == b.attrs["model_sha256"]
+
+
+def check_resumed(command, simulate, folder):
+    """simulate(output, progress) a whole run, and one that is stopped and goes on elsewhere."""
+    simulate(folder / "whole.h5", False)
+    with pytest.raises(Enough):
+        simulate(folder / "part.h5", enough)
+    with h5py.File(folder / "part.h5") as f:
+        assert not f.attrs["complete"]
+    command("resume", folder / "part.h5", "-q")
+    check_same(folder / "part.h5", folder / "whole.h5")
+
+
+@pytest.mark.parametrize("more", [
+    {"derive": ["max:X", "passage:X:50"]}, {"record": "stats", "first": 7, "method": "tau", "runs": 60_000},
+    {"record": "final", "species": "X", "rng": "xorwow", "every": 30.0, "points": None,
+     "runs": 2_000},
+    {"record": "histogram", "range": (-5, 500)},
+    {"times": np.linspace(0, 100, 5), "until": None, "points": None, "burn_in": 10.0, "derive": "mean:X"}])
+def test_runs_go_on(arrive, command, tmp_path, more):
+    check_resumed(command, lambda output, progress: arrive.run(
+        output=output, progress=progress, **{**MANY, **more}), tmp_path)
+
+
+def test_results_that_were_saved_go_on(arrive, command, tmp_path):
+    arrive.run(output=tmp_path / "whole.h5", **MANY)
+    with pytest.raises(Enough) as stopped:
+        arrive.run(progress=enough, **MANY)
+    assert not stopped.value.result.save(tmp_path / "part.h5").is_complete
+    command("resume", tmp_path / "part.h5", "-q")
+    check_same(tmp_path / "part.h5", tmp_path / "whole.h5", ["restart/state"])  # reactions are there
+
+
+def test_files_of_any_model_go_on(command, tmp_path, monkeypatch):
+    """Read from a path, whose file has gone; with other sizes, and as few molecules make a mole."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "-m.yaml").write_text(
+        "compartments: {cell: 1 fl}\nspecies: {X: {initial: 30 nM, compartment: cell}, Y: {initial: 0, compartment: cell}}\n"
+        "parameters: {k: 1e12}\nreactions: {r: 2 X -> Y @ k*X*X/1e14, b: Y -> 2 X @ 0.5*Y}\n")
+    m = saltus.read("-m.yaml", volume={"cell": "3 fl"}, mole=3e23, law="combinatorial")
+    (tmp_path / "-m.yaml").unlink()
+    check_resumed(command, lambda output, progress: m.run(
+        40_000, points=3, runs=1_000, output=output, progress=progress, threads=2), tmp_path)
+
+
+@pytest.mark.parametrize("sites", ["", SITES])
+def test_lattices_go_on(command, tmp_path, sites):
+    m = saltus.read(LATTICE + sites)
+    check_resumed(command, lambda output, progress: m.run(
+        until=20, points=3, runs=1_000, seed=3, profile="z", by_type=True, threads=2, output=output,
+        progress=progress), tmp_path)
+
+
+def test_a_lattice_takes_along_the_files_that_it_names(command, tmp_path, monkeypatch):
+    (tmp_path / "from").mkdir()
+    for name in ("min-proteins.yaml", "min-proteins.xml"):
+        shutil.copy(EXAMPLES / name, tmp_path / "from")
+    monkeypatch.chdir(tmp_path / "from")
+    m = saltus.read("min-proteins.yaml")
+    r = m.run(until=0.02, points=3, runs=1, by_type=True, output=tmp_path / "o.h5")
+    with h5py.File(r.path) as f:
+        assert b"saltus:arguments" in (said := bytes(f["restart/sources"][...]))
+    assert (EXAMPLES / "min-proteins.xml").read_bytes() in said
+    assert (EXAMPLES / "min-proteins.yaml").read_bytes() in said
+
+
+@pytest.mark.parametrize("more", [
+    {"common_random_numbers": True, "record": "all"},
+    {"design": "lhs:40", "vary": {"k": saltus.lin(100, 200), "g": saltus.log(0.1, 1)}}])
+def test_sweeps_go_on(arrive, command, tmp_path, more):
+    pytest.importorskip("xarray")
+    want = {"vary": {"k": saltus.lin(100, 200, 8), "g": [0.1, 0.3, 0.2, 0.7]}, "until": 100, "points": 3,
+            "runs": 200, "seed": 5, "threads": 2, **more}
+    check_resumed(command, lambda output, progress: arrive.sweep(
+        output=output, progress=progress, **want), tmp_path)
+
+
+def test_what_the_command_cannot_do_is_told(arrive, tmp_path):
+    """Times that are not equally spaced: the file has the model, and no command."""
+    r = arrive.run(times=[0.0, 1.0, 5.0], output=tmp_path / "o.h5")
+    with h5py.File(r.path) as f:
+        said = bytes(f["restart/sources"][...])
+    assert b'"reactions"' in said and b"saltus:arguments" not in said
