@@ -95,7 +95,7 @@ class _File:
 
     def _get(self, f: Any, name: str, where: Any) -> Optional[np.ndarray]:
         paths = {"counts": ("counts", "final"), "observables": ("observables", "final_observables"),
-                 "trajectories": ("run",), "there": ("space/frames/there",),
+                 "trajectories": ("run", "trajectories"), "there": ("space/frames/there",),
                  **{s: (f"space/{s}",) for s in SPLITS},
                  **{f"{of}_{s}": (f"space/{kind}_stats/{s}",) for s in STATISTICS[:2]
                     for of, kind in zip(SPLITS, ("type", "profile"))}}
@@ -514,10 +514,10 @@ def open(path: Path, *, samples: bool = True) -> Any:
     with hdf5:
         check(lib.saltus_file_state_read(os.fsencode(path), state, err), err)
     with hdf5, open_h5(path) as f:
-        def names(name: str) -> list[str]:
-            return f[name].asstr()[...].tolist() if name in f else []
+        def names(*called: str) -> list[str]:  # now, and by earlier versions
+            return next((f[name].asstr()[...].tolist() for name in called if name in f), [])
         attrs = {k: v.item() if hasattr(v, "item") else v for k, v in f.attrs.items()}
-        species, observables, derived = names("species"), names("observable"), names("derived_names")
+        species, observables, derived = names("species"), names("observable", "observable_names"), names("derived_names")
         attrs["complete"] = bool(state.complete)
         attrs["record"] = ("all" if "counts" in f or "observables" in f
                            else "final" if "final" in f or "final_observables" in f
@@ -525,7 +525,8 @@ def open(path: Path, *, samples: bool = True) -> Any:
         attrs["time_unit"] = (names("time_unit") or [""])[0]
         if "space" in f:
             attrs["spacing"] = float(f["space"].attrs["spacing"])
-        frame_times = f["space/frame"][...] if "space/frames" in f else ()
+        frame_times = next((f[name][...] for name in ("space/frame", "space/frames/time")
+                            if "space/frames" in f and name in f), ())
         if len(frame_times):
             attrs["frame_species"] = [s for s in species
                                       if f"space/frames/{escape(s, True)}" in f]

@@ -215,6 +215,54 @@ def test_saves_and_keeps_what_a_lattice_leaves(tmp_path, record):
     r.plot("kymograph")
 
 
+OLD_NAMES = {"run": "trajectories", "observable": "observable_names",
+             "space/site_type": "space/type_names", "space/frame": "space/frames/time"}
+
+
+def make_older(path):
+    """A file as an earlier version wrote it: without scales, units and sums, and with other names."""
+    with h5py.File(path, "r+") as f:
+        names = []
+        f.visit(names.append)
+        for name in names:
+            for attribute in ("units", "CLASS", "NAME", "REFERENCE_LIST", "DIMENSION_LIST", "DIMENSION_LABELS",
+                              "_Netcdf4Dimid"):
+                if attribute in f[name].attrs:
+                    del f[name].attrs[attribute]
+        for name in names:
+            if name.split("/")[-1] in ("sum", "sum_sq", "word", "restart", "row", "plane", "n",
+                                       "time_unit") and name in f:
+                del f[name]
+        moved = [(name, old) for name, old in OLD_NAMES.items() if name in f]
+        for name, old in moved:
+            f.move(name, old)
+        return dict(moved)
+
+
+def test_older_files_are_read(schlogl, command, tmp_path):
+    path = tmp_path / "old.h5"
+    new = schlogl.run(until=2, points=3, runs=40, species="X,c3", first=5, record="final", output=path)
+    want = {name: new[name].copy() for name in new}, new.trajectories.copy(), new.mean()
+    assert len(make_older(path)) == 2
+    old = saltus.open(path)
+    assert old.observables == ["c3"] and list(old) == ["X", "c3"]
+    for name, array in want[0].items():
+        np.testing.assert_array_equal(old[name], array)
+    np.testing.assert_array_equal(old.trajectories, want[1])
+    np.testing.assert_array_equal(old.mean(), want[2])
+    said = command("stats", path, "--csv").splitlines()  # which reads them too
+    assert said[0] == "time,X-mean,c3-mean,X-sd,c3-sd" and len(said) == 4
+    path = tmp_path / "lattice.h5"
+    new = saltus.read(LATTICE + SITES).run(until=1, points=3, runs=2, frames=0.5, by_type=True, output=path)
+    frames, times, counts = new.frame_counts, list(new.frame_times), new.type_counts
+    assert len(make_older(path)) == 3
+    old = saltus.open(path)
+    assert list(old.frame_times) == times == [0, 0.5, 1]
+    np.testing.assert_array_equal(old.frame_counts, frames)
+    np.testing.assert_array_equal(old.frame_sites(1), frames[1])
+    np.testing.assert_array_equal(old.type_counts, counts)
+
+
 def test_saves_what_was_stopped(arrive, tmp_path):
     def enough(fraction):
         raise RuntimeError("enough")
