@@ -13,9 +13,9 @@ from matplotlib.patches import Patch
 from ._errors import InvalidError, near
 from ._figure import (SMALL, Figure, Numbers, Page, add_colour_bar, add_legend, beside, colours_for,
                       draw_map, line_entries, make_panels, set_scale)
-from ._series import (BAND, COLOURS, RANGES_APART, Names, Sweep, distributions, edges_around, first,
-                      is_geometric, moving, named, nearest, one_line, quantiles,
-                      spread, time_unit)
+from ._series import (BAND, COLOURS, RANGES_APART, Names, Sweep, distributions, edges_around,
+                      first, is_geometric, moving, named, nearest, one_line,
+                      quantiles, spread, time_unit)
 
 # Of a lattice's types of sites; the first is what is outside, as a rule.
 TYPE_COLOURS = ("#f4f4f2", "#c6dbef", "#3b6ea5", "#e8a33d", "#5aa469", "#b04a5a", "#8e6bb0",
@@ -25,7 +25,6 @@ MOST_PANELS = 12      # asked for by name
 MOST_CHOSEN = 8       # of themselves: those that change most
 MOST_COLUMNS = 300    # of a heat map
 ENOUGH_RUNS = 50      # for a distribution whose peaks mean something
-MANY_SAMPLES = 2_000_000  # of which quantiles are found in bins, since files may be large
 
 
 def type_colour(i: int) -> str:
@@ -140,12 +139,9 @@ def _bands(d: Drawing) -> Figure:
     mean, sd = r.mean()[:, at].T, np.sqrt(np.maximum(r.var()[:, at].T, 0.0))
     figure, axes, together = d.over_time(mean)
     sampled, bands = r.attrs["record"] == "all", []
-    if d.runs > 1 and sampled and d.runs * len(r.time) > MANY_SAMPLES:
-        bands = list(quantiles(r, d.names, range(len(r.time)), BAND).values())
-    elif d.runs > 1:
-        with np.errstate(invalid="ignore"):  # observables may be infinite
-            bands = ([np.quantile(d.samples(name), BAND, axis=0) for name in d.names] if sampled
-                     else list(zip(mean - sd, mean + sd)))
+    if d.runs > 1:
+        found = quantiles(r, d.names, range(len(r.time)), BAND) if sampled else {}
+        bands = [found[name] for name in d.names] if sampled else list(zip(mean - sd, mean + sd))
     _show_end(d, axes, together)
     _draw_means(d, axes, together, r.time, mean, bands,
                 "5 % to 95 % of runs" if sampled else "mean ± sd")

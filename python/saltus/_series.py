@@ -14,7 +14,8 @@ from ._errors import near, split
 # Okabe & Ito, Color Universal Design (2008); yellow, the faintest on white, is the last.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 BAND = (0.05, 0.95)
-FINE_BINS = 1000  # to find quantiles in
+FINE_BINS = 1000  # to find quantiles in,
+MANY_SAMPLES = 2_000_000  # of so many at least, since files may be large
 RANGES_APART = 20.0  # from here on series are not shown together
 Names = Union[str, Sequence[str], None]
 
@@ -164,37 +165,71 @@ def _counted(r: Any, edges: dict[str, np.ndarray], points: Sequence[int]) -> dic
 
 def quantiles(r: Any, names: Sequence[str], points: Sequence[int],
               levels: Sequence[float]) -> dict[str, np.ndarray]:
-    """Quantiles of columns over the runs at some points, [level][point], by names. They are found
-    in the bins of a histogram, or else in bins of each point's own, fine for the values there. NaN
-    is what the bins do not tell: a quantile outside of range=, or any with runs on both sides."""
-    is_histogram, found = r.attrs["record"] == "histogram", {}
-    if is_histogram:
-        counted = distributions(r, names, points)
+    """Quantiles of columns over the runs at some points, [level][point], by names: those of
+    Result.quantile and `saltus stats`, definition 7 of Hyndman & Fan. Of very many samples they are
+    found in bins of each point's own, fine for the values there, and of a histogram in its bins:
+    where one of them holds several counts, a value is known as one of these. NaN is what the bins do
+    not tell: a quantile outside of range=, or any with runs on both sides."""
+    n, found = int(r.attrs["trajectories"]), {}
+    if r.attrs["record"] == "histogram":
+        for name, (e, parts) in distributions(r, names, points).items():
+            low, high = (f()[points, r.columns.index(name)] for f in (r.min, r.max))
+            counts = np.rint(parts * n)
+            below = np.where(low < e[0], n - counts.sum(axis=1), 0.0)
+            below[(low < e[0]) & (high > e[-1])] = np.nan
+            x = _quantile(n, levels, lambda k: _in_bins(e, counts, below, k, is_least=True))
+            found[name] = np.clip(x, low, high)
+    elif n * len(points) <= MANY_SAMPLES:
+        for name, x in _samples(r, names, points).items():
+            x = np.sort(x, axis=0)
+            found[name] = np.where(np.isnan(x[-1]), np.nan, _quantile(n, levels, lambda k: x[k]))
     else:
-        edges = {n: _edges(r, n, points, FINE_BINS, each=True) for n in names}
-        counts = _counted(r, edges, points)
-        counted = {n: (edges[n], counts[n]) for n in names}
-    for name in names:
-        e, parts = counted[name]
-        low, high = (f()[points, r.columns.index(name)] for f in (r.min, r.max))
-        below, every = np.zeros(len(parts)), parts.sum(axis=1)
-        if is_histogram:
-            is_below, is_above = low < e[..., 0], high > e[..., -1]
-            below[is_below] = 1.0 - every[is_below]
-            below[is_below & is_above] = np.nan
-            every[is_below | is_above] = 1.0
-        found[name] = np.array([np.clip(quantile(e, parts, q * every - below), low, high)
-                                for q in levels])
+        edges = {name: _edges(r, name, points, FINE_BINS, each=True) for name in names}
+        for name, counts in _counted(r, edges, points).items():
+            e, whole = edges[name], name in r.species
+            low, high = (f()[points, r.columns.index(name)] for f in (r.min, r.max))
+            x = _quantile(n, levels, lambda k: _in_bins(e, counts, np.zeros(len(counts)), k, whole))
+            found[name] = np.clip(x, low, high)
     return found
 
 
-def quantile(edges: np.ndarray, counts: np.ndarray, ranks: np.ndarray) -> np.ndarray:
-    """The value up to which so many are, of each row of numbers in bins, whose edges lie between
-    counts or are any numbers; NaN where the bins do not hold it."""
-    each = np.broadcast_to(edges, (len(counts), edges.shape[-1]))
-    x = np.array([np.interp(n, np.append(0.0, np.cumsum(row)), e, left=np.nan, right=np.nan)
-                  for e, row, n in zip(each, counts, ranks)])
-    return np.round(x) + 0.0 if (abs(edges % 1) == 0.5).all() else x
+def _quantile(n: int, levels: Sequence[float], order: Any) -> np.ndarray:
+    """Between the order statistics beside (n - 1) q, [level][point]; order gives the k-th values,
+    from 0."""
+    found = []
+    for at in (n - 1) * np.asarray(levels, dtype=float):
+        k, share = int(at), at - int(at)
+        low, high = order(k), order(min(k + 1, n - 1))
+        with np.errstate(invalid="ignore"):
+            found.append(np.where((share > 0) & (high != low), low + share * (high - low), low))
+    return np.array(found)
+
+
+def _in_bins(edges: np.ndarray, counts: np.ndarray, below: np.ndarray, k: int,
+             is_whole: bool = False, is_least: bool = False) -> np.ndarray:
+    """The k-th values, from 0, of numbers in bins, [point]; NaN outside of these. Several in one bin
+    lie at equal distances, as whole numbers, or all at the least whole one."""
+    x = np.full(len(counts), np.nan)
+    for i, row in enumerate(counts):
+        upto = below[i] + np.cumsum(row)
+        b = int(np.searchsorted(upto, k, side="right"))
+        if k >= below[i] and b < len(row):
+            low, high = (edges[i] if edges.ndim == 2 else edges)[b:b + 2]
+            x[i] = low + (k - upto[b] + row[b] + 0.5) / row[b] * (high - low)
+            x[i] = np.ceil(low) if is_least else np.rint(x[i]) if is_whole else x[i]
+    return x + 0.0  # no -0
+
+
+def _samples(r: Any, names: Sequence[str], points: Sequence[int]) -> dict[str, np.ndarray]:
+    """Values of columns, [run][point], by names."""
+    found = {}
+    for array, columns in (("counts", r.species), ("observables", r.observables)):
+        wanted = [n for n in names if n in columns]
+        parts = [(x[:, np.newaxis] if x.ndim == 2 else x[:, points])[
+            ..., [columns.index(n) for n in wanted]] for x in (r.blocks(array) if wanted else ())]
+        found.update({n: np.concatenate([x[..., i] for x in parts]).astype(float)
+                      for i, n in enumerate(wanted) if parts})
+    return found
 
 
 class Sweep:

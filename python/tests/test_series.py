@@ -4,7 +4,7 @@ import pytest
 
 import saltus
 from conftest import LATTICE
-from saltus import _result
+from saltus import _result, _series
 from saltus._series import distributions, edges_around, quantiles, spread
 
 
@@ -72,6 +72,28 @@ def test_quantiles_at_every_point(kept, record):
         within = 1.0 if name != "part" else 0.0
         assert (np.abs(found[name] - wanted) <= within + 0.02 * np.ptp(x, axis=0)).all()
         assert (found[name][:, 0] >= x[:, 0].min()).all()
+
+
+@pytest.mark.parametrize("record", ["all", "final", "histogram"])
+def test_quantiles_are_those_of_stats(arrive, command, tmp_path, record):
+    """Between two counts too."""
+    levels = [0.05, 0.25, 0.5, 0.95, 0.975]
+    r = arrive.run(until=3, points=4, runs=38, record=record, output=tmp_path / "o.h5")
+    points = [3] if record == "final" else range(4)
+    said = command("stats", r.path, "--csv", "--quantiles", ",".join(map(str, levels)))
+    rows = [[float(x) for x in line.split(",")[-5:]] for line in said.splitlines()[1:]]
+    found = quantiles(r, ["X"], points, levels)["X"]
+    np.testing.assert_allclose(found.T, [rows[p] for p in points], rtol=1e-12)
+    assert (found % 1 > 0).any()
+    x = arrive.run(until=3, points=4, runs=38).quantile(levels)[:, points, 0]
+    np.testing.assert_allclose(found, x, rtol=1e-12)
+
+
+def test_quantiles_of_many_samples_are_found_in_bins(arrive, kept, monkeypatch):
+    r, levels = kept(arrive, until=3, points=4, runs=38), [0.05, 0.5, 0.975]
+    want = quantiles(r, ["X"], range(4), levels)["X"]
+    monkeypatch.setattr(_series, "MANY_SAMPLES", 100)
+    np.testing.assert_allclose(quantiles(r, ["X"], range(4), levels)["X"], want, rtol=1e-12)
 
 
 def test_runs_outside_of_a_range_count(arrive, kept):
