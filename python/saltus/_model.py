@@ -552,6 +552,10 @@ class Model:
         are; first: the values of the first, of which a file's model is, as the command's. The lock
         is held."""
         call.device = "cpu" if call.device == "auto" else call.device
+        parts = [name for name in ("by_type", "profile") if call.settings.get(name)]
+        if parts and (call.without_statistics or call.record != "all" or path is not None):
+            raise InvalidError(f"{parts[0]} is kept of runs, and of sweeps with every sample in memory",
+                               'record="all" without output=, or run() with the values of a point')
         real = call.method == "ode"
         self._freeze(first or {}, real=real)
         plan, err = self._plan(call), call.err

@@ -229,9 +229,10 @@ def _kymograph(d: Drawing) -> Figure:
     figure, axes = d.panels(d.time_label, "position (µm)", panel=(3.4, 1.8))
     for name, a in zip(d.names, axes):
         z = mean[:, :, d.of.species.index(name)].T
+        set_scale(a, False, d.logx)
         mesh = draw_map(a, edges_around(d.of.time), positions, z, colours_for(z, d.log), "cividis")
         if len(d.of.time) > 1:
-            a.set_xlim(d.of.time[0], d.of.time[-1])
+            a.set_xlim(d.of.time[0] if not d.logx else None, d.of.time[-1])
         add_colour_bar(figure, mesh, a, "molecules in a plane" if len(axes) == 1 else "per plane")
     return d.end(figure, d.title())
 

@@ -214,6 +214,9 @@ def test_lattice(tmp_path):
     file = model.run(**options, output=tmp_path / "lattice.h5")
     check(file.plot("slice", species="A"))
     check(file.plot("kymograph"))
+    axes = r.plot("kymograph", logx=True).axes[0]
+    assert axes.get_xscale() == "log" and 0 < axes.get_xlim()[0] <= r.time[1]
+    assert r.plot("kymograph").axes[0].get_xlim() == (0, 5)
     for spec in ("z=20", "w", "max z=3"):
         with pytest.raises(saltus.InvalidError, match="slice="):
             r.plot("slice", slice=spec)

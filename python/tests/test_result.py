@@ -401,7 +401,7 @@ def test_amounts_that_are_rounded_are_told():
     assert len(said) == 1 and (r["A"] == 2).all()
 
 
-def test_parts_of_a_lattice():
+def test_parts_of_a_lattice(tmp_path):
     sites = "  sites: {a: , b: {box: {from: [0, 0, 0], to: [2 sites, 3 sites, 2 sites]}}}\n"
     r = saltus.read(LATTICE + sites).run(until=1, points=3, runs=2, profile="z", by_type=True)
     assert r.type_counts.shape == (2, 3, 2, 2)
@@ -409,3 +409,11 @@ def test_parts_of_a_lattice():
     profile = r.profile
     assert profile.shape == (2, 3, 2, 2)
     np.testing.assert_array_equal(profile.sum(axis=2), r.counts)
+    pytest.importorskip("xarray")
+    m, want = saltus.read(LATTICE), dict(until=1, points=3, profile="z")
+    assert m.sweep({"A": [9.0]}, record="all", **want)["profile"].shape == (1, 1, 3, 2, 2)
+    for use in (lambda: m.sweep({"A": [9.0]}, **want), lambda: m.batch([[9.0]], ["A"], **want),
+                lambda: m.sweep({"A": [9.0]}, record="all", output=tmp_path / "o.h5", **want)):
+        with pytest.raises(saltus.InvalidError, match="profile is kept of runs, and of sweeps with every"):
+            use()
+    assert not any(tmp_path.iterdir())

@@ -120,6 +120,13 @@ static void what_makes_no_sense_is_refused(void **state)
     assert_refused(&o, 2, "holds no frames");
     o = saltus("export out.h5 --profile");
     assert_refused(&o, 2, "holds no profiles");
+    o = saltus("sweep cell.yaml --vary A=list:1,2 --until 0.1 --points 2 --record all -q -o s.h5");
+    assert_done(&o);
+    for (int i = 0; i < 4; ++i) { /* nor would other options make it hold these */
+        const char *const kinds[] = {"types", "profile", "frames", "xdmf"};
+        o = saltus("export s.h5 --%s", kinds[i]);
+        assert_refused(&o, 2, "a sweep's file has none: run a point of it alone, with --set");
+    }
 }
 
 /* Sums over the sites of a frame, and sums that tell sites apart. */

@@ -52,8 +52,10 @@ saltus_status saltus_results_print_split(const saltus_results *r, saltus_split s
         const bool types = split == SALTUS_BY_TYPE;
         status = saltus_error_set(err, SALTUS_E_INVALID, "%s: holds no %s of trajectories", r->path,
                                   types ? "counts by site type" : "profiles");
-        saltus_error_hint(err, types ? "run a model with several site types, with `record all`"
-                                     : "run with `profile` x, y or z, with `record all`");
+        saltus_error_hint(err, r->n_axes > 0
+                                   ? "a sweep's file has none: run a point of it alone, with `set`"
+                               : types ? "run a model with several site types, with `record all`"
+                                       : "run with `profile` x, y or z, with `record all`");
         goto done;
     }
     (void)fprintf(out, "run,time,%s", split == SALTUS_BY_TYPE ? "type" : "plane");

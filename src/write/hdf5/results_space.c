@@ -155,7 +155,9 @@ saltus_status saltus_results_no_frames(const saltus_results *r, saltus_error *er
 {
     const saltus_status status =
         saltus_error_set(err, SALTUS_E_INVALID, "%s: holds no frames", r->path);
-    saltus_error_hint(err, "run a model with a lattice with `frame_times`");
+    saltus_error_hint(err, r->n_axes > 0
+                               ? "a sweep's file has none: run a point of it alone, with `set`"
+                               : "run a model with a lattice with `frame_times`");
     return status;
 }
 
