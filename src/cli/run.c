@@ -429,7 +429,7 @@ int saltus_cli_simulate(saltus_cli_run_arguments *a)
     } else if (status == SALTUS_OK && !a->quiet && !a->json) {
         status = print_summary(&s, a, &print_err);
     }
-    if (status == SALTUS_E_CANCELLED && !a->output && !a->quiet && !a->json &&
+    if (status != SALTUS_OK && print_err.code == SALTUS_OK && !a->output && !a->quiet && !a->json &&
         report->trajectories > 0) { /* no file keeps what has ended */
         saltus_error ignored = {0};
         (void)!print_summary(&s, a, &ignored);

@@ -452,7 +452,15 @@ static void finished_trajectories_outlive_a_failure(void **state)
     (void)state;
     write_file("rare.yaml", "species: {A: 20}\n"
                             "reactions: {down: A -> 0 @ 1, r: {equation: 0 -> A, law: 22.5-A}}\n");
-    outcome o = saltus("run rare.yaml --until 5 --runs 100000 --threads 1 --json -o out.h5");
+    outcome o =
+        saltus("run rare.yaml --until 5 --runs 100000 --threads 1"); /* tells them instead */
+    assert_int_equal(o.code, 1);
+    assert_one_message(&o, "is negative at A = 23");
+    assert_non_null(strstr(o.out, "incomplete: "));
+    assert_non_null(strstr(o.out, " of 100000 trajectories\n"));
+    o = saltus("run rare.yaml --until 5 --runs 100000 --threads 1 -q");
+    assert_string_equal(o.out, "");
+    o = saltus("run rare.yaml --until 5 --runs 100000 --threads 1 --json -o out.h5");
     assert_int_equal(o.code, 1);
     assert_one_message(&o, "is negative at A = 23");
     assert_non_null(strstr(o.out, "\"complete\": false"));
