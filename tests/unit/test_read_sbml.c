@@ -360,6 +360,25 @@ static void required_packages_are_refused(void **state)
     saltus_model_destroy(m);
 }
 
+/* What libsbml does not know in a package that means nothing here is no error. */
+static void packages_without_meaning_are_not_read(void **state)
+{
+    (void)state;
+    saltus_model *m = read_text(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<sbml "
+        "xmlns=\"http://www.sbml.org/sbml/level3/version1/core\" "
+        "xmlns:layout=\"http://www.sbml.org/sbml/level3/version1/layout/version1\" "
+        "xmlns:render=\"http://www.sbml.org/sbml/level3/version1/render/version1\" level=\"3\" "
+        "version=\"1\" layout:required=\"false\" render:required=\"false\"><model id=\"m\">"
+        "<listOfParameters><parameter id=\"k\" value=\"2\" constant=\"true\"/></listOfParameters>"
+        "<layout:listOfLayouts><render:listOfGlobalRenderInformation>"
+        "<render:globalRenderInformation render:id=\"x\"/></render:listOfGlobalRenderInformation>"
+        "</layout:listOfLayouts></model></sbml>");
+    check_number(variable(m, "k")->initial, 2.0);
+    assert_int_equal(saltus_model_n_warnings(m), 0);
+    saltus_model_destroy(m);
+}
+
 /* ------------------------------------------------------------------------------------------------
  * Compartments, species, parameters
  */
@@ -1339,6 +1358,7 @@ int main(void)
         cmocka_unit_test(submodels_have_the_prefix_comp),
         cmocka_unit_test(submodels_without_end_are_refused),
         cmocka_unit_test(required_packages_are_refused),
+        cmocka_unit_test(packages_without_meaning_are_not_read),
         cmocka_unit_test(amounts_and_concentrations_become_molecules),
         cmocka_unit_test(compartment_without_size_is_one),
         cmocka_unit_test(species_in_a_point_is_an_amount),

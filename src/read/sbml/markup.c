@@ -226,6 +226,14 @@ static bool is_composition(piece space)
     return begins(space, parts[0]) && memmem(space.start, space.size, parts[1], strlen(parts[1]));
 }
 
+/* A package that libsbml reads and that means nothing here, such as layout and render. One
+ * that a model needs is refused by its attribute of the root, in check.c. */
+static bool is_idle_package(const scanner *s, piece space)
+{
+    static const char level_3[] = "http://www.sbml.org/sbml/level3/";
+    return begins(space, level_3) && !is_same_piece(space, s->space) && !is_composition(space);
+}
+
 /* What libsbml understands: the document's name space, MathML and, in level 3, packages of SBML. */
 static bool is_understood(const scanner *s, piece space)
 {
@@ -324,15 +332,16 @@ static void skip_attributes(sbml_reader *r, scanner *s)
     }
 }
 
-/* Notes, annotations and messages of constraints mean nothing here, and elements of other name
- * spaces are not understood: libsbml gets none of these. */
+/* Notes, annotations, messages of constraints and elements of packages such as render mean nothing
+ * here, and elements of other name spaces are not understood: libsbml gets none of these. */
 static void skip_element(sbml_reader *r, scanner *s)
 {
     const piece name = name_at(s->p, s->end), space = space_of(s, name);
-    const bool is_other = space.start && !is_understood(s, space);
+    const bool is_other = space.start && !is_understood(s, space),
+               is_idle = space.start && !is_other && is_idle_package(s, space);
     if (!s->skipped && s->depth > 1 &&
-        (is_other || is_element(s->p, s->end, "annotation") || is_element(s->p, s->end, "notes") ||
-         is_element(s->p, s->end, "message"))) {
+        (is_other || is_idle || is_element(s->p, s->end, "annotation") ||
+         is_element(s->p, s->end, "notes") || is_element(s->p, s->end, "message"))) {
         if (is_other) {
             warn_skipped(r, s, space);
         }
