@@ -335,6 +335,65 @@ static void what_idles_in_lanes_idles_alone(void **state)
     }
 }
 
+static void check_info(const char *text, const char *part)
+{
+    char *out = NULL;
+    size_t size = 0;
+    saltus_model *m = parse_frozen(text);
+    FILE *f = open_memstream(&out, &size);
+    saltus_error err = {0};
+    assert_non_null(f);
+    OK(saltus_model_print_info(m, f, &err));
+    (void)fclose(f);
+    if (!strstr(out, part)) {
+        fail_msg("'%s' is not in\n%s", part, out);
+    }
+    free(out);
+    saltus_model_destroy(m);
+}
+
+/* A logarithm is negative with no minus sign: Gompertz' growth above its limit, flows by Nernst's
+ * potential. Of many molecules the mean is the mean field. */
+static void logarithms_may_be_negative(void **state)
+{
+    static const struct {
+        const char *text, *how;
+    } models[] = {{"species: {V: 20000}\nreactions: {r: 0 -> V @ 0.5*V*ln(10000/V)}\n", "net rate"},
+                  {"species: {V: 20000, K: 10000}\nrules: {u: log10(K/V)}\n"
+                   "reactions: {r: V -> 2 V @ 0.5*V*u + 0.1*V, s: K -> 0 @ 0.1*K}\n",
+                   "net rate"},
+                  {"species: {A: 5000, B: 20000}\nreactions: {r: A <-> B @ 0.1*(A*ln(A/10000) - "
+                   "B*ln(B/10000))}\n",
+                   "expression, split into forward and backward"}};
+    (void)state;
+    for (int i = 0; i < 3; ++i) {
+        char text[400];
+        (void)snprintf(text, sizeof text, "negative laws: backward\n%s", models[i].text);
+        samples s = run_finals(text, "direct", "scalar", 1.0, 20),
+                lanes = run_finals(text, "direct", "lanes", 1.0, 20),
+                field = run_finals(text, "ode", NULL, 1.0, 1);
+        check_same_bits(&s, &lanes, text);
+        for (int c = 0; c < field.n_columns; ++c) {
+            double mean = 0.0;
+            for (int k = 0; k < 20; ++k) {
+                mean += s.x[k * s.n_columns + c] / 20.0;
+            }
+            if (!(fabs(mean - field.x[c]) <= 0.005 * fabs(field.x[c]))) {
+                fail_msg("%s: %g, not %g", text, mean, field.x[c]);
+            }
+        }
+        free(s.x);
+        free(lanes.x);
+        free(field.x);
+        check_info(text, models[i].how);
+    }
+    /* these are never negative, and stay one rate */
+    check_info("negative laws: backward\nspecies: {A: 5}\nreactions: {r: A -> 0 @ A*ln(1 + A)}\n",
+               "[expression]");
+    check_info("negative laws: backward\nspecies: {A: 5}\nreactions: {r: A -> 0 @ A*ln(2)}\n",
+               "[mass action]");
+}
+
 /* What began would end with nothing taken. */
 static void reactions_that_take_a_while_do_not_idle(void **state)
 {
@@ -493,6 +552,7 @@ int main(void)
         cmocka_unit_test(laws_of_what_has_run_out_are_0),
         cmocka_unit_test(what_idles_in_lanes_idles_alone),
         cmocka_unit_test(reactions_that_take_a_while_do_not_idle),
+        cmocka_unit_test(logarithms_may_be_negative),
         cmocka_unit_test(info_tells_of_net_rates),
         cmocka_unit_test(fixed_species_need_not_be_whole),
         cmocka_unit_test(triggers_follow_the_time),

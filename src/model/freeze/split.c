@@ -247,6 +247,14 @@ static const saltus_expr *positive_part(splitter *s, const saltus_expr *e, bool 
     return make(s, SALTUS_OP_MAX, x, saltus_expr_const(s->f->arena, 0.0));
 }
 
+/* Two rates that may themselves be negative: what is, counts for the other direction. */
+static void mend_signs(splitter *s, const saltus_expr **forward, const saltus_expr **backward)
+{
+    const saltus_expr *there = *forward, *back = *backward;
+    *forward = sum(s, positive_part(s, there, false), positive_part(s, back, true));
+    *backward = sum(s, positive_part(s, back, false), positive_part(s, there, true));
+}
+
 /* A law such as kf A free - kr B, where a rule says free = total - B: the rule is what it says, and
  * no difference of rates. Should one of the two be negative all the same, it counts for the other
  * direction. */
@@ -258,8 +266,9 @@ static void divide_around_rules(splitter *s, const saltus_expr *law, const saltu
     const bool is_difference = s->has_kept && !s->tangled && p.plus && p.minus;
     s->keeps_rules = s->tangled = false;
     if (is_difference && is_limited(s, p.plus, false) && is_limited(s, p.minus, true)) {
-        *forward = sum(s, positive_part(s, p.plus, false), positive_part(s, p.minus, true));
-        *backward = sum(s, positive_part(s, p.minus, false), positive_part(s, p.plus, true));
+        *forward = p.plus;
+        *backward = p.minus;
+        mend_signs(s, forward, backward);
     }
 }
 
@@ -295,6 +304,46 @@ done:
     return status;
 }
 
+static bool is_logarithm(const saltus_expr *e)
+{
+    return e->op == SALTUS_OP_LN || e->op == SALTUS_OP_LOG10;
+}
+
+/* Whether a logarithm of something that is not constant is a factor of a term of e, as in Gompertz'
+ * k V ln(K / V), which is negative where V is above K though nothing subtracts. ln(1 + x) is none
+ * of these. */
+static bool has_logarithm(splitter *s, const saltus_expr *e)
+{
+    const saltus_expr *rule = saltus_rule_behind(s->f, e);
+    if (--s->budget < 0) {
+        return false;
+    }
+    if (rule) {
+        return has_logarithm(s, rule);
+    }
+    if (is_logarithm(e)) {
+        const saltus_expr *x = e->args[0];
+        for (int i = 0; x->op == SALTUS_OP_ADD && i < 2; ++i) {
+            if (saltus_is_constant(s->f, x->args[i]) &&
+                saltus_deciding_value(s->f, x->args[i], false) >= 1.0) {
+                return false;
+            }
+        }
+        return !saltus_is_constant(s->f, x);
+    }
+    switch (e->op) {
+    case SALTUS_OP_ADD:
+    case SALTUS_OP_SUB:
+    case SALTUS_OP_MUL:
+        return has_logarithm(s, e->args[0]) || has_logarithm(s, e->args[1]);
+    case SALTUS_OP_NEG:
+    case SALTUS_OP_DIV: /* a denominator counts as positive */
+        return has_logarithm(s, e->args[0]);
+    default:
+        return false;
+    }
+}
+
 saltus_status saltus_split_law(saltus_freezer *f, const saltus_reaction *r, const saltus_expr *law,
                                const saltus_expr **forward, const saltus_expr **backward,
                                bool *is_net, saltus_error *err)
@@ -312,7 +361,9 @@ saltus_status saltus_split_law(saltus_freezer *f, const saltus_reaction *r, cons
     }
     const parts p = divide(&s, law);
     s.budget = MOST;
-    const bool may_be_negative = s.tangled || p.minus;
+    const bool may_be_negative = s.tangled || p.minus,
+               has_log = goes_back && has_logarithm(&s, law);
+    s.budget = MOST;
     const bool is_split =
         !*backward && r->reversible && !s.tangled && p.plus && p.minus && is_way_back(&s, p.minus);
     if (s.no_memory) {
@@ -332,9 +383,15 @@ saltus_status saltus_split_law(saltus_freezer *f, const saltus_reaction *r, cons
         *forward = p.plus;
         *backward = p.minus;
     }
-    if (!*backward && goes_back && may_be_negative) {
+    if (*backward && has_log) {
+        mend_signs(&s, forward, backward);
+    }
+    if (!*backward && goes_back && (may_be_negative || has_log)) {
         SALTUS_TRY(divide_by_sign(&s, law, forward, backward, err));
         *is_net = *backward != NULL;
+    }
+    if (s.no_memory) {
+        SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
     }
     if (!*backward && r->reversible && may_be_negative) {
         saltus_model_warn(f->model,
