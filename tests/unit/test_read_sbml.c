@@ -1040,6 +1040,41 @@ static void conversion_factors_change_what_a_firing_does(void **state)
     saltus_model_destroy(m);
 }
 
+/* Each species changes by the law in its own unit; a boundary species by nothing. */
+static void species_of_a_reaction_may_have_different_units(void **state)
+{
+    static const char units[] =
+        "<listOfUnitDefinitions>\n<unitDefinition id=\"two\"><listOfUnits><unit kind=\"item\" "
+        "exponent=\"1\" scale=\"0\" multiplier=\"2\"/></listOfUnits></unitDefinition>\n"
+        "</listOfUnitDefinitions>\n";
+    char text[3000];
+    (void)state;
+    for (int boundary = 0; boundary < 2; ++boundary) {
+        (void)snprintf(
+            text, sizeof text,
+            L3("%s" CELL LIST(
+                "Species", SPECIES("A", "true", "initialAmount=\"4\" substanceUnits=\"two\"") //
+                "<species id=\"B\" compartment=\"cell\" hasOnlySubstanceUnits=\"true\" "
+                "boundaryCondition=\"%s\" constant=\"false\" initialAmount=\"1\" "
+                "substanceUnits=\"item\"/>\n") //
+               LIST("Reactions",
+                    REACTION("R",
+                             LIST("Reactants", REFERENCE("A", "stoichiometry=\"1\"")) //
+                             LIST("Products", REFERENCE("B", "stoichiometry=\"4\"")),
+                             MATH("<ci>A</ci>")))),
+            units, boundary ? "true" : "false");
+        saltus_model *m = read_text(text);
+        check_participants(m, reaction(m, "R")->reactants, 1, "1 A");
+        check_participants(m, reaction(m, "R")->products, 1, boundary ? "4 B" : "2 B");
+        check_printed(m, reaction(m, "R")->law, "A/2*2");
+        assert_true((m->mean_only == NULL) == (boundary == 1));
+        if (!boundary) {
+            assert_non_null(strstr(m->mean_only, "reaction 'R': its species have different units"));
+        }
+        saltus_model_destroy(m);
+    }
+}
+
 static void factors_that_give_no_molecules_are_refused(void **state)
 {
     (void)state;
@@ -1382,6 +1417,7 @@ int main(void)
         cmocka_unit_test(laws_may_be_negative_and_reactants_lacking),
         cmocka_unit_test(functions_of_later_levels_are_understood),
         cmocka_unit_test(conversion_factors_change_what_a_firing_does),
+        cmocka_unit_test(species_of_a_reaction_may_have_different_units),
         cmocka_unit_test(factors_that_give_no_molecules_are_refused),
         cmocka_unit_test(events_are_read_in_full),
         cmocka_unit_test(events_assign_concentrations_with_the_size_afterwards),

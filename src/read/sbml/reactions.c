@@ -207,32 +207,33 @@ static saltus_status molecules_per_firing(sbml_reader *r, const sbml_place *plac
 }
 
 /* Firings per unit of extent. Where the document does not say, the unit is that of the species
- * which the reaction changes. */
+ * which the reaction changes. If these have several, the law counts each in its own, and what a
+ * firing is nothing tells: the mean field alone has a meaning. */
 static saltus_status firings_per_extent(sbml_reader *r, const sbml_place *place,
                                         Reaction_t *reaction, const sbml_stoichiometry *list, int n,
                                         double *firings)
 {
     saltus_status status = SALTUS_OK;
+    double found = 0.0;
+    bool differs = false;
     SALTUS_TRY(sbml_extent_unit(r, reaction, firings));
+    if (*firings != 0.0) {
+        goto done;
+    }
     for (int i = 0; i < n; ++i) {
         const double molecules = r->info[list[i].species].molecules;
-        if (*firings != 0.0) {
-            break;
-        }
-        *firings = molecules;
-        for (int k = i + 1; k < n; ++k) {
-            if (r->info[list[k].species].molecules != molecules) {
-                status = sbml_fail(r, SALTUS_E_UNSUPPORTED, place->line,
-                                   "%s: its species have different units and no unit of extent is "
-                                   "declared",
-                                   place->what);
-                goto done;
-            }
+        if (!r->model->variables[list[i].species].boundary) {
+            differs |= found != 0.0 && molecules != found;
+            found = found == 0.0 ? molecules : found;
         }
     }
-    if (*firings == 0.0) {
-        *firings = 1.0;
+    if (differs) {
+        SALTUS_TRY(sbml_note_mean_only(r, place->line,
+                                       "%s: its species have different units and no unit of extent "
+                                       "is declared",
+                                       place->what));
     }
+    *firings = found != 0.0 ? found : n > 0 ? r->info[list[0].species].molecules : 1.0;
 done:
     return status;
 }
