@@ -17,8 +17,8 @@ SPLITS = ("type_counts", "profile")
 _SAMPLES = ("counts", "observables", "trajectories", "frames", *SPLITS)
 # What a sweep's Dataset may have beside the names that were varied: variables, axes.
 _OWN = frozenset((*_SAMPLES, *STATISTICS, *(f"observable_{s}" for s in STATISTICS), "histogram",
-                  *(f"{of}_{s}" for of in SPLITS for s in STATISTICS[:2]), "edges", "trajectory", "point", "run", "time", "species", "observable",
-                  "site_type", "plane", "bin", "edge"))
+                  *(f"{of}_{s}" for of in SPLITS for s in STATISTICS[:2]), "edges",
+                  "trajectory", "point", "run", "time", "species", "observable", "site_type", "plane", "bin", "edge"))
 _BLOCK = 1 << 20  # numbers that are read at a time
 _HOW_SPLITS = 'with every sample; with another record there are mean("profile"), var("profile") …'
 # Arrays of a saltus_memory: their types and axes, whose lengths are in its view or made of them.
@@ -517,7 +517,8 @@ def open(path: Path, *, samples: bool = True) -> Any:
         def names(*called: str) -> list[str]:  # now, and by earlier versions
             return next((f[name].asstr()[...].tolist() for name in called if name in f), [])
         attrs = {k: v.item() if hasattr(v, "item") else v for k, v in f.attrs.items()}
-        species, observables, derived = names("species"), names("observable", "observable_names"), names("derived_names")
+        species, derived = names("species"), names("derived_names")
+        observables = names("observable", "observable_names")
         attrs["complete"] = bool(state.complete)
         attrs["record"] = ("all" if "counts" in f or "observables" in f
                            else "final" if "final" in f or "final_observables" in f

@@ -191,7 +191,8 @@ class Call:
         has none."""
         run, n = self.run, len(self.times)
         given: dict[str, Any] = {
-            "until": float(self.times[-1]), "runs": run.n_trajectories, "first": run.first_trajectory or None,
+            "until": float(self.times[-1]), "runs": run.n_trajectories,
+            "first": run.first_trajectory or None,
             "seed": run.seed, "device": self.device, "method": self.method, "record": self.record,
             "species": self.columns, "derive": self.derive, "burn-in": self.burn_in or None,
             "bins": self.bins or None, "frames": self.frame_step}

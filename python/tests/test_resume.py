@@ -61,11 +61,13 @@ def check_resumed(command, simulate, folder):
 
 
 @pytest.mark.parametrize("more", [
-    {"derive": ["max:X", "passage:X:50"]}, {"record": "stats", "first": 7, "method": "tau", "runs": 30_000},
+    {"derive": ["max:X", "passage:X:50"]},
+    {"record": "stats", "first": 7, "method": "tau", "runs": 30_000},
     {"record": "final", "species": "X", "rng": "xorwow", "every": 30.0, "points": None,
      "runs": 700},
     {"record": "histogram", "range": (-5, 500)},
-    {"times": np.linspace(0, 100, 5), "until": None, "points": None, "burn_in": 10.0, "derive": "mean:X"}])
+    {"times": np.linspace(0, 100, 5), "until": None, "points": None, "burn_in": 10.0,
+     "derive": "mean:X"}])
 def test_runs_go_on(arrive, command, tmp_path, more):
     want = {**MANY, **more}
     runs = want.pop("runs")
@@ -88,7 +90,8 @@ def test_files_of_any_model_go_on(command, tmp_path, monkeypatch):
     """Read from a path, whose file has gone; with other sizes, and as few molecules make a mole."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "-m.yaml").write_text(
-        "compartments: {cell: 1 fl}\nspecies: {X: {initial: 30 nM, compartment: cell}, Y: {initial: 0, compartment: cell}}\n"
+        "compartments: {cell: 1 fl}\n"
+        "species: {X: {initial: 30 nM, compartment: cell}, Y: {initial: 0, compartment: cell}}\n"
         "parameters: {k: 1e12}\nreactions: {r: 2 X -> Y @ k*X*X/1e14, b: Y -> 2 X @ 0.5*Y}\n")
     m = saltus.read("-m.yaml", volume={"cell": "3 fl"}, mole=3e23, law="combinatorial")
     (tmp_path / "-m.yaml").unlink()
@@ -123,8 +126,8 @@ def test_a_lattice_takes_along_the_files_that_it_names(command, tmp_path, monkey
     {"design": "lhs:40", "vary": {"k": saltus.lin(100, 200), "g": saltus.log(0.1, 1)}}])
 def test_sweeps_go_on(arrive, command, tmp_path, more):
     pytest.importorskip("xarray")
-    want = {"vary": {"k": saltus.lin(100, 200, 8), "g": [0.1, 0.3, 0.2, 0.7]}, "until": 100, "points": 3,
-            "seed": 5, "threads": 2, **more}
+    want = {"vary": {"k": saltus.lin(100, 200, 8), "g": [0.1, 0.3, 0.2, 0.7]}, "until": 100,
+            "points": 3, "seed": 5, "threads": 2, **more}
     check_resumed(command, lambda longer, output, progress: arrive.sweep(
         runs=longer * 150, output=output, progress=progress, overwrite=True, **want), tmp_path)
 
