@@ -131,7 +131,7 @@ static void damaged_bytes_crash_nothing(void)
 {
     const int n_rounds = getenv("SALTUS_TEST_DIVISOR") ? 100
                          : getenv("SALTUS_TEST_LONG")  ? 5000
-                                                       : 320;
+                                                       : 160;
     uint64_t state = 1;
     const struct bytes good = load("t.h5");
     checked_block *blocks = calloc(MOST_BLOCKS, sizeof *blocks);
