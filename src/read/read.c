@@ -192,8 +192,13 @@ static saltus_status parse_text(saltus_model_parser *parse, const char *text, si
     }
     parse = parse ? parse : choose_parser(source.name, text, size);
     if (!parse) {
-        status = saltus_error_set(err, SALTUS_E_SYNTAX, "%s: this is no text", source.name);
-        saltus_error_hint(err, "models are SBML, Saltus YAML or BioNetGen's .net");
+        static const char hdf5[] = "\x89HDF\r\n\x1a\n"; /* HDF5 File Format Specification, II.A */
+        const bool is_hdf5 = size >= sizeof hdf5 && memcmp(text, hdf5, sizeof hdf5 - 1) == 0;
+        status =
+            saltus_error_set(err, SALTUS_E_SYNTAX, "%s: this is %s", source.name,
+                             is_hdf5 ? "a file of HDF5, as results are, and no model" : "no text");
+        saltus_error_hint(err, is_hdf5 ? "saltus stats, report, plot and export read results"
+                                       : "models are SBML, Saltus YAML or BioNetGen's .net");
         goto done;
     }
     SALTUS_TRY(parse(&source, out, err));

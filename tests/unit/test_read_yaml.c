@@ -473,6 +473,8 @@ static void formats_are_told_by_content_then_ending(void **state)
         {"a.txt", "species: {A: 1}", 15, SALTUS_OK, ""},
         {"b.xml", "", 0, SALTUS_E_SYNTAX, "b.xml: the file is empty"},
         {"c.yaml", "\0\1\2\3\4", 5, SALTUS_E_SYNTAX, "c.yaml: this is no text"},
+        {"c.h5", "\x89HDF\r\n\x1a\n\0", 9, SALTUS_E_SYNTAX,
+         "c.h5: this is a file of HDF5, as results are, and no model"},
         {"d.yaml", "begin species\nbad\n", 18, SALTUS_E_SYNTAX, "d.yaml:1: the block"},
         {"e.yaml", "x", 1, SALTUS_E_SYNTAX, "e.yaml:1:1: this is no model"},
     };
