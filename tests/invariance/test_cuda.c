@@ -259,6 +259,11 @@ static const char *const alike[] = {
     "  a: 0 -> A @ k*exp(-D/9)\n  b: A -> B @ k*exp(-B/h)*A/9\n  c: B -> C @ h*exp(-A/7)*B\n"
     "  d: C -> D @ 0.3\n  e: D -> 0 @ 0.5\n  f: 0 -> C @ k*exp(-C/8)\n  g: B -> 0 @ 0.2\n"
     "events:\n  e: {when: A > 12, set: {h: h + 2, k: 4}}\n",
+    /* a last group that is like the first as far as it goes, but for its law */
+    "species: {A: 90, B: 10, C: 5, D: 40, E: 3}\nreactions:\n"
+    "  a: A -> 0 @ 0.1\n  b: 0 -> B @ 0.1*A\n  c: B -> 0 @ 0.2\n  d: 0 -> C @ 0.1*B\n"
+    "  e: C -> 0 @ 0.3\n  f: 0 -> D @ 50\n  g: D -> 0 @ D/(1 + E)\n  h: 0 -> E @ 0.03*D\n"
+    "  i: E -> 0 @ 0.4\n",
 };
 
 static void laws_that_are_alike_have_the_bits_of_the_cpu(void **state)

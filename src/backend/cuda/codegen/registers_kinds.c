@@ -63,6 +63,11 @@ static bool join(const saltus_tables *t, saltus_kind *k, int h)
             return false;
         }
     }
+    for (int i = saltus_group_reactions(t, h); i < saltus_group_reactions(t, g); ++i) {
+        if (!saltus_is_product(t, g * SALTUS_FANOUT + i)) {
+            return false; /* it has no rate that is 0 where it is missing */
+        }
+    }
     while (b.n < k->of[0].n) {
         b.species[b.n++] = t->n_species;
     }
