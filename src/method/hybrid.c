@@ -21,8 +21,9 @@ static saltus_status check(const saltus_model *model, const saltus_plan_options 
     if (t->n_species + t->n_rates > SALTUS_MOST_NOISY) {
         SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
                     "method 'hybrid': model '%s' has %d species and variables with a rate rule; it "
-                    "takes up to %d. Method 'tau' has no such limit",
-                    model->name, t->n_species + t->n_rates, SALTUS_MOST_NOISY);
+                    "takes up to %d. Method '%s' has no such limit",
+                    model->name, t->n_species + t->n_rates, SALTUS_MOST_NOISY,
+                    t->n_rates + t->n_delayed > 0 ? "direct" : "tau");
     }
     SALTUS_TRY(saltus_method_check_moving(model, o, "hybrid", "events", err));
 done:

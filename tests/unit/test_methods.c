@@ -6,7 +6,9 @@
 #include <cmocka.h>
 
 #include "backend/backend.h"
+#include "frozen.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static void methods_are_found_by_name(void **state)
@@ -55,6 +57,43 @@ static void methods_are_refused_with_a_list(void **state)
         assert_int_equal(saltus_method_parse(cases[i].name, cases[i].in_space, &method, &err),
                          SALTUS_E_INVALID);
         assert_string_equal(err.message, cases[i].says);
+    }
+}
+
+/* What hybrid sends to another method because of its size, that method takes. */
+static void large_models_are_sent_where_they_run(void **state)
+{
+    static const struct {
+        const char *more;
+        saltus_method takes;
+    } cases[] = {
+        {"reactions: {r: A0 -> A1 @ A0}\n", SALTUS_METHOD_TAU},
+        {"parameters: {y: 1}\nrate rules: {y: -y}\nreactions: {r: A0 -> A1 @ y*A0}\n",
+         SALTUS_METHOD_DIRECT},
+        {"reactions: {r: {equation: A0 -> A1, rate: A0, delay: 1}}\n", SALTUS_METHOD_DIRECT},
+    };
+    const saltus_plan_options options = saltus_plan_options_default();
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        char text[8000] = "species: {A0: 10";
+        for (int k = 1; k < 301; ++k) {
+            const size_t end = strlen(text);
+            (void)snprintf(text + end, sizeof text - end, ", A%d: 10", k);
+        }
+        const size_t end = strlen(text);
+        (void)snprintf(text + end, sizeof text - end, "}\n%s", cases[i].more);
+        saltus_model *m = freeze_text(text, SALTUS_LAW_LITERAL);
+        saltus_error err = {0};
+        assert_int_equal(saltus_method_of(SALTUS_METHOD_HYBRID)->check(m, &options, &err),
+                         SALTUS_E_UNSUPPORTED);
+        const saltus_method_ops *takes = saltus_method_of(cases[i].takes);
+        char says[80];
+        (void)snprintf(says, sizeof says, "Method '%s' has no such limit", takes->name);
+        if (!strstr(err.message, says)) {
+            fail_msg("%s\nexpected: %s", err.message, says);
+        }
+        assert_int_equal(takes->check(m, &options, &err), SALTUS_OK);
+        saltus_model_destroy(m);
     }
 }
 
@@ -120,6 +159,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(methods_are_found_by_name),
         cmocka_unit_test(methods_are_refused_with_a_list),
+        cmocka_unit_test(large_models_are_sent_where_they_run),
         cmocka_unit_test(layouts_serve_methods),
         cmocka_unit_test(layouts_are_refused_with_a_list),
     };
