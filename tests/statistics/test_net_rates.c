@@ -353,8 +353,9 @@ static void check_info(const char *text, const char *part)
 }
 
 /* A logarithm is negative with no minus sign: Gompertz' growth above its limit, flows by Nernst's
- * potential. Of many molecules the mean is the mean field. */
-static void logarithms_may_be_negative(void **state)
+ * potential. So is what a condition or a comparison chooses. Of many molecules the mean is the mean
+ * field. */
+static void factors_may_be_negative(void **state)
 {
     static const struct {
         const char *text, *how;
@@ -364,9 +365,19 @@ static void logarithms_may_be_negative(void **state)
                    "net rate"},
                   {"species: {A: 5000, B: 20000}\nreactions: {r: A <-> B @ 0.1*(A*ln(A/10000) - "
                    "B*ln(B/10000))}\n",
+                   "expression, split into forward and backward"},
+                  {"species: {A: 5000, B: 20000}\nreactions:\n"
+                   "  r: A <-> B @ piecewise(0.1*(A - B), A < 1e6, 0)\n",
+                   "net rate"},
+                  {"species: {A: 5000, B: 20000}\nreactions:\n"
+                   "  r: A -> B @ min(max(0.1*A - 0.1*B, -1000), 1000)\n",
+                   "net rate"},
+                  {"species: {A: 5000, B: 20000}\n"
+                   "rules: {u: 'piecewise(0.1*(A - B), A < 1e6, 0)'}\n"
+                   "reactions: {r: A <-> B @ u - 0.1*B}\n",
                    "expression, split into forward and backward"}};
     (void)state;
-    for (int i = 0; i < 3; ++i) {
+    for (size_t i = 0; i < sizeof models / sizeof *models; ++i) {
         char text[400];
         (void)snprintf(text, sizeof text, "negative laws: backward\n%s", models[i].text);
         samples s = run_finals(text, "direct", "scalar", 1.0, 20),
@@ -392,6 +403,9 @@ static void logarithms_may_be_negative(void **state)
                "[expression]");
     check_info("negative laws: backward\nspecies: {A: 5}\nreactions: {r: A -> 0 @ A*ln(2)}\n",
                "[mass action]");
+    check_info("negative laws: backward\nspecies: {A: 5}\n"
+               "reactions:\n  r: A -> 0 @ max(A - 3, 0)*piecewise(1, A > 4, 0)\n",
+               "[expression]");
 }
 
 /* What began would end with nothing taken. */
@@ -552,7 +566,7 @@ int main(void)
         cmocka_unit_test(laws_of_what_has_run_out_are_0),
         cmocka_unit_test(what_idles_in_lanes_idles_alone),
         cmocka_unit_test(reactions_that_take_a_while_do_not_idle),
-        cmocka_unit_test(logarithms_may_be_negative),
+        cmocka_unit_test(factors_may_be_negative),
         cmocka_unit_test(info_tells_of_net_rates),
         cmocka_unit_test(fixed_species_need_not_be_whole),
         cmocka_unit_test(triggers_follow_the_time),

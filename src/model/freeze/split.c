@@ -309,17 +309,29 @@ static bool is_logarithm(const saltus_expr *e)
     return e->op == SALTUS_OP_LN || e->op == SALTUS_OP_LOG10;
 }
 
-/* Whether a logarithm of something that is not constant is a factor of a term of e, as in Gompertz'
- * k V ln(K / V), which is negative where V is above K though nothing subtracts. ln(1 + x) is none
- * of these. */
-static bool has_logarithm(splitter *s, const saltus_expr *e)
+static bool has_hidden_sign(splitter *s, const saltus_expr *e);
+
+/* Whether a value that a condition or a comparison chooses may be below 0: it subtracts, too. */
+static bool may_be_negative(splitter *s, const saltus_expr *e)
+{
+    const bool was_tangled = s->tangled;
+    const parts p = divide(s, e);
+    const bool may = s->tangled || p.minus;
+    s->tangled = was_tangled;
+    return may || has_hidden_sign(s, e);
+}
+
+/* Whether a factor of a term of e may be below 0 though no term subtracts: the logarithm of
+ * something that is not constant, as in Gompertz' k V ln(K / V), which is negative where V is above
+ * K, while ln(1 + x) is none of these; or what stands in piecewise, min or max and subtracts. */
+static bool has_hidden_sign(splitter *s, const saltus_expr *e)
 {
     const saltus_expr *rule = saltus_rule_behind(s->f, e);
-    if (--s->budget < 0) {
+    if (--s->budget < 0 || saltus_is_constant(s->f, e)) {
         return false;
     }
     if (rule) {
-        return has_logarithm(s, rule);
+        return has_hidden_sign(s, rule);
     }
     if (is_logarithm(e)) {
         const saltus_expr *x = e->args[0];
@@ -335,10 +347,21 @@ static bool has_logarithm(splitter *s, const saltus_expr *e)
     case SALTUS_OP_ADD:
     case SALTUS_OP_SUB:
     case SALTUS_OP_MUL:
-        return has_logarithm(s, e->args[0]) || has_logarithm(s, e->args[1]);
+        return has_hidden_sign(s, e->args[0]) || has_hidden_sign(s, e->args[1]);
     case SALTUS_OP_NEG:
     case SALTUS_OP_DIV: /* a denominator counts as positive */
-        return has_logarithm(s, e->args[0]);
+        return has_hidden_sign(s, e->args[0]);
+    case SALTUS_OP_PIECEWISE: { /* value, condition, value, condition, … otherwise */
+        bool may = false;
+        for (int i = 0; i < e->n_args && !may; i += 2) {
+            may = may_be_negative(s, e->args[i]);
+        }
+        return may;
+    }
+    case SALTUS_OP_MIN:
+        return may_be_negative(s, e->args[0]) || may_be_negative(s, e->args[1]);
+    case SALTUS_OP_MAX:
+        return may_be_negative(s, e->args[0]) && may_be_negative(s, e->args[1]);
     default:
         return false;
     }
@@ -361,8 +384,7 @@ saltus_status saltus_split_law(saltus_freezer *f, const saltus_reaction *r, cons
     }
     const parts p = divide(&s, law);
     s.budget = MOST;
-    const bool may_be_negative = s.tangled || p.minus,
-               has_log = goes_back && has_logarithm(&s, law);
+    const bool subtracts = s.tangled || p.minus, is_hidden = goes_back && has_hidden_sign(&s, law);
     s.budget = MOST;
     const bool is_split =
         !*backward && r->reversible && !s.tangled && p.plus && p.minus && is_way_back(&s, p.minus);
@@ -376,24 +398,24 @@ saltus_status saltus_split_law(saltus_freezer *f, const saltus_reaction *r, cons
     if (is_split) {
         SALTUS_TRY(saltus_any_through_rules(f, law, is_pole, &s, &has_poles, err));
     }
-    if (r->reversible && may_be_negative && (!is_split || has_poles)) {
+    if (r->reversible && subtracts && (!is_split || has_poles)) {
         SALTUS_TRY(saltus_expand_law(f, r, law, forward, backward, err));
     }
     if (is_split && !*backward) {
         *forward = p.plus;
         *backward = p.minus;
     }
-    if (*backward && has_log) {
+    if (*backward && is_hidden) {
         mend_signs(&s, forward, backward);
     }
-    if (!*backward && goes_back && (may_be_negative || has_log)) {
+    if (!*backward && goes_back && (subtracts || is_hidden)) {
         SALTUS_TRY(divide_by_sign(&s, law, forward, backward, err));
         *is_net = *backward != NULL;
     }
     if (s.no_memory) {
         SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
     }
-    if (!*backward && r->reversible && may_be_negative) {
+    if (!*backward && r->reversible && subtracts) {
         saltus_model_warn(f->model,
                           "%sreaction '%s' is reversible but its rate law is no difference of a "
                           "rate there and a rate back; it is simulated as written, one way",
