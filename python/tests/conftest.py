@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import saltus
@@ -29,6 +30,36 @@ lattice:
   step: 0.01
   diffusion: {A: 1e-14, B: 0}
 """
+
+# Of a lattice of that size.
+SITES = """
+  sites:
+    a:
+    b: {box: {from: [0, 0, 0], to: [2 sites, 3 sites, 2 sites]}}
+"""
+
+
+class Enough(Exception):
+    pass
+
+
+def enough(fraction):
+    """For progress: stop at once."""
+    raise Enough("no more")
+
+
+def check_same_data(one, other, but=()):
+    """Result files hold the same data sets, but for what tells of when and by what they were made.
+    """
+    h5py = pytest.importorskip("h5py")
+    names, others = [], []
+    one.visit(names.append)
+    other.visit(others.append)
+    assert names == others and len(names) > 10
+    for name in names:
+        if isinstance(one[name], h5py.Dataset) and name not in (
+                "about", "restart/sources", "restart/source_byte", *but):
+            np.testing.assert_array_equal(one[name][()], other[name][()], err_msg=name)
 
 
 def run_python(code, folder, **env):

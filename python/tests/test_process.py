@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import saltus
-from conftest import ARRIVE, run_python
+from conftest import ARRIVE, Enough, enough, run_python
 
 # A minute on any machine, in trajectories of a millisecond.
 LONG = dict(until=400, points=3, runs=200_000, set={"k": 200.0}, device="cpu", threads=2,
@@ -89,7 +89,7 @@ def test_ctrl_c_in_a_sweep_keeps_the_first_points(arrive, tmp_path):
 
 def test_ctrl_c_is_pythons_again_behind_a_run_within_a_run(arrive):
     before, told = signal.getsignal(signal.SIGINT), []
-    arrive.run(**{**LONG, "runs": 1_500, "progress": lambda _: told.append(
+    arrive.run(**{**LONG, "runs": 4_000, "progress": lambda _: told.append(
         arrive.run(until=1, set=LONG["set"]))})
     assert told and signal.getsignal(signal.SIGINT) is before
     with pytest.raises(KeyboardInterrupt):
@@ -127,16 +127,8 @@ def test_other_threads_go_on_meanwhile(arrive):
 
 def test_progress_is_told(arrive):
     told = []
-    arrive.run(**{**LONG, "runs": 1_500, "progress": told.append})
+    arrive.run(**{**LONG, "runs": 4_000, "progress": told.append})
     assert told == sorted(told) and told and 0 <= told[0] and told[-1] <= 1
-
-
-class Enough(Exception):
-    pass
-
-
-def enough(fraction):
-    raise Enough("no more")
 
 
 @pytest.mark.parametrize("is_main", [True, False])
@@ -179,7 +171,7 @@ def test_what_progress_raises_stops_no_run_around_it(arrive):
             arrive.run(**{**LONG, "progress": enough})
         told.append(fraction)
 
-    r = arrive.run(**{**LONG, "runs": 1_500, "progress": within})
+    r = arrive.run(**{**LONG, "runs": 4_000, "progress": within})
     assert told and r.is_complete
 
 
@@ -199,19 +191,19 @@ def test_a_bar_that_cannot_be_drawn_stops_nothing(arrive, monkeypatch):
 
     monkeypatch.setattr(tqdm, "tqdm", Broken)
     with pytest.warns(UserWarning, match="the progress bar could not be drawn: broken pipe"):
-        assert arrive.run(**{**LONG, "runs": 1_500, "progress": True}).is_complete
+        assert arrive.run(**{**LONG, "runs": 4_000, "progress": True}).is_complete
 
 
 def test_progress_leaves_alone_what_is_in_use(arrive, tmp_path):
     file = arrive.run(until=1, output=tmp_path / "other.h5")
-    want = {**LONG, "runs": 1_500, "set": {"k": 120}}
+    want = {**LONG, "runs": 4_000, "set": {"k": 120}}
     expected = arrive.run(**want)["X"].copy()
     for use in (arrive.info, arrive.close, lambda: arrive.run(until=1, set={"k": 1})):
         with pytest.raises(saltus.InvalidError, match="is being simulated"):
             arrive.run(**{**want, "progress": lambda fraction: use()})
     with pytest.raises(saltus.InvalidError, match="cannot read or write result files"):
         arrive.run(**{**want, "progress": lambda fraction: file.counts}, output=tmp_path / "o.h5")
-    assert len(saltus.open(tmp_path / "o.h5").trajectories) < 1_500
+    assert len(saltus.open(tmp_path / "o.h5").trajectories) < 4_000
     told = []
     again = arrive.run(**{**want, "progress": lambda _: told.append(
         (arrive.name, file.counts, arrive.run(until=1, set={"k": 120})))})
@@ -221,9 +213,9 @@ def test_progress_leaves_alone_what_is_in_use(arrive, tmp_path):
 
 def test_progress_is_a_bar(arrive, capfd):
     pytest.importorskip("tqdm")
-    arrive.run(**{**LONG, "runs": 1_500, "progress": True})
+    arrive.run(**{**LONG, "runs": 4_000, "progress": True})
     assert "%|" in capfd.readouterr().err
-    arrive.run(**{**LONG, "runs": 1_500, "progress": None})
+    arrive.run(**{**LONG, "runs": 4_000, "progress": None})
     assert capfd.readouterr().err == ""  # this is no terminal
 
 
@@ -288,7 +280,7 @@ sys.modules["IPython"].get_ipython = Shell
 sys.modules["ipywidgets"] = None
 import saltus
 m = saltus.build(**{ARRIVE!r})
-m.run(until=400, points=3, runs=1500, set={{"k": 200.0}})
+m.run(until=400, points=3, runs=4000, set={{"k": 200.0}})
 """
     done = run_python(code, tmp_path)
     assert done.returncode == 0, done.stderr

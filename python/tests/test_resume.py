@@ -5,31 +5,15 @@ import numpy as np
 import pytest
 
 import saltus
-from conftest import EXAMPLES, LATTICE
+from conftest import EXAMPLES, LATTICE, SITES, Enough, check_same_data, enough
 
 h5py = pytest.importorskip("h5py")
-SITES = "  sites: {a: , b: {box: {from: [0, 0, 0], to: [2 sites, 3 sites, 2 sites]}}}\n"
 MANY = dict(until=100, points=3, runs=3_000, seed=4, set={"k": 200.0}, device="cpu", threads=2)
-
-
-class Enough(Exception):
-    pass
-
-
-def enough(fraction):
-    raise Enough
 
 
 def check_same(one, other, but=()):
     with h5py.File(one) as a, h5py.File(other) as b:
-        names, others = [], []
-        a.visit(names.append)
-        b.visit(others.append)
-        assert names == others and len(names) > 10
-        for name in names:
-            if isinstance(a[name], h5py.Dataset) and name not in (
-                    "about", "restart/sources", "restart/source_byte", *but):
-                np.testing.assert_array_equal(a[name][()], b[name][()], err_msg=name)
+        check_same_data(a, b, but)
         assert a.attrs["complete"] == b.attrs["complete"] == 1
         assert a.attrs["model"] == b.attrs["model"]
         assert a.attrs["model_sha256"] == b.attrs["model_sha256"]
