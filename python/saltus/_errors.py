@@ -130,12 +130,17 @@ def number(name: str, value: Any) -> float:
         raise InvalidError(f"{name}={value!r} must be a number") from failure
 
 
-def chars(name: str, value: str) -> bytes:
-    """A text as the library takes it, for which a character 0 would be its end."""
+def uncut(name: str, value: str) -> str:
+    """A text or path without a character 0, which would be its end for the library."""
     if "\0" in value:
         raise InvalidError(f"{name}={value!r} has a character 0 in it")
+    return value
+
+
+def chars(name: str, value: str) -> bytes:
+    """A text as the library takes it."""
     try:
-        return value.encode()
+        return uncut(name, value).encode()
     except UnicodeEncodeError as failure:
         raise InvalidError(f"{name}={value!r} is no text of Unicode") from failure
 

@@ -6,7 +6,7 @@ import os
 import tempfile
 from typing import Union
 
-from ._errors import FileError, InvalidError
+from ._errors import FileError, InvalidError, uncut
 
 Path = Union[str, os.PathLike]
 ENDINGS = ("", ".h5", ".hdf5", ".he5")  # of result files, the command's
@@ -18,8 +18,7 @@ def result_path(argument: str, path: Path) -> str:
         name = os.fsdecode(path)
     except TypeError as failure:
         raise InvalidError(f"{argument}={path!r} must be a path") from failure
-    if "\0" in name:
-        raise InvalidError(f"{argument}={name!r} has a character 0 in it")
+    uncut(argument, name)
     ending = os.path.splitext(name)[1].lower()
     if ending not in ENDINGS and ending[1:2].isalpha():
         raise InvalidError(f"{argument}={name!r}: results are written as HDF5, .h5",

@@ -7,7 +7,7 @@ from typing import Any, Iterator, Optional, Sequence, Union
 
 import numpy as np
 
-from ._errors import InvalidError, check, hdf5, near, need, record, whole
+from ._errors import InvalidError, check, hdf5, near, need, record, uncut, whole
 from ._files import Path, result_path
 from ._native import ffi, lib
 from ._series import Names, table
@@ -508,8 +508,7 @@ def open(path: Path, *, samples: bool = True) -> Any:
     """Open a result file: of a run a Result whose arrays are read when they are asked for, of a
     sweep an xarray.Dataset; samples=False: without those of its trajectories."""
     path = os.fspath(path)
-    if "\0" in os.fsdecode(path):
-        raise InvalidError(f"path={path!r} has a character 0 in it")
+    uncut("path", os.fsdecode(path))
     state, err = ffi.new("saltus_file_state *"), record()
     with hdf5:
         check(lib.saltus_file_state_read(os.fsencode(path), state, err), err)

@@ -34,14 +34,31 @@ static void derive_all(saltus_collector *c, const saltus_block *b)
     }
 }
 
-saltus_status saltus_collector_add_reduced(saltus_collector *c, const saltus_reduced *from,
-                                           saltus_error *err)
+saltus_reduced saltus_collector_reduced(const saltus_collector *c)
+{
+    return (saltus_reduced){.statistics = c->statistics,
+                            .reals = c->reals,
+                            .histogram = c->histogram,
+                            .splits = c->splits};
+}
+
+saltus_status saltus_collector_check_reduced(const saltus_collector *c, const saltus_reduced *from,
+                                             saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     SALTUS_TRY(saltus_statistics_check(&c->statistics, &from->statistics, err));
     for (int i = 0; i < SALTUS_N_SPLITS && from->splits; ++i) {
         SALTUS_TRY(saltus_statistics_check(&c->splits[i], &from->splits[i], err));
     }
+done:
+    return status;
+}
+
+saltus_status saltus_collector_add_reduced(saltus_collector *c, const saltus_reduced *from,
+                                           saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    SALTUS_TRY(saltus_collector_check_reduced(c, from, err));
     SALTUS_TRY(saltus_real_statistics_merge(&c->reals, &from->reals, err));
     saltus_statistics_merge(&c->statistics, &from->statistics);
     for (int i = 0; i < SALTUS_N_SPLITS && from->splits; ++i) {
@@ -147,18 +164,8 @@ saltus_status saltus_collector_merge(saltus_collector *c, const saltus_collector
                                      saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    SALTUS_TRY(saltus_statistics_check(&c->statistics, &from->statistics, err));
-    for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
-        SALTUS_TRY(saltus_statistics_check(&c->splits[i], &from->splits[i], err));
-    }
-    SALTUS_TRY(saltus_real_statistics_merge(&c->reals, &from->reals, err));
-    saltus_statistics_merge(&c->statistics, &from->statistics);
-    for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
-        saltus_statistics_merge(&c->splits[i], &from->splits[i]);
-    }
-    if (c->histogram.n_bins > 0) {
-        saltus_histogram_merge(&c->histogram, &from->histogram);
-    }
+    const saltus_reduced reduced = saltus_collector_reduced(from);
+    SALTUS_TRY(saltus_collector_add_reduced(c, &reduced, err));
     c->n += from->n;
     c->events = saltus_count_sum(c->events, from->events);
 done:

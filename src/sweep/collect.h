@@ -36,6 +36,13 @@ SALTUS_MUST_CHECK saltus_status saltus_collector_create(const saltus_collection 
 /** The collector whose sink it is; NULL: it is another one. */
 saltus_collector *saltus_collector_of(const saltus_sink *sink);
 void saltus_collector_destroy(saltus_collector *collector);
+/** What a collector holds, as if a device had reduced it, until the collector changes. */
+saltus_reduced saltus_collector_reduced(const saltus_collector *collector);
+/** Whether these can be added: SALTUS_E_NUMERIC: a sum of squares would pass 128 bits. Sums of
+ * reals are not looked at. */
+SALTUS_MUST_CHECK saltus_status saltus_collector_check_reduced(const saltus_collector *collector,
+                                                               const saltus_reduced *from,
+                                                               saltus_error *err);
 /** Add the statistics and histograms of trajectories that a device has reduced, but not their
  * number. SALTUS_E_NUMERIC: a sum of squares would pass 128 bits; SALTUS_E_NO_MEMORY. The collector
  * is then as it was. */

@@ -578,11 +578,7 @@ static saltus_status replay_reduced(const saltus_memory *m, const saltus_sink *s
 {
     saltus_status status = SALTUS_OK;
     const saltus_memory_view *v = &m->view;
-    const saltus_collector *c = m->run->collector;
-    const saltus_reduced reduced = {.statistics = c->statistics,
-                                    .reals = c->reals,
-                                    .histogram = c->histogram,
-                                    .splits = c->splits};
+    const saltus_reduced reduced = saltus_collector_reduced(m->run->collector);
     saltus_block b = {.n_trajectories = m->run->n,
                       .n_points = m->reduction.finals ? 1 : 0,
                       .counts = v->counts,

@@ -305,10 +305,7 @@ static saltus_status check_statistics(saltus_collector *e, const saltus_block *b
     saltus_status status = SALTUS_OK;
     if (b->reduced) {
         SALTUS_TRY(saltus_exact_sums_fit_sums(&e->reals.sums, &b->reduced->reals.sums, err));
-        for (int i = 0; i < SALTUS_N_SPLITS && b->reduced->splits; ++i) {
-            SALTUS_TRY(saltus_statistics_check(&e->splits[i], &b->reduced->splits[i], err));
-        }
-        return saltus_statistics_check(&e->statistics, &b->reduced->statistics, err);
+        return saltus_collector_check_reduced(e, b->reduced, err);
     }
     if (b->n_observables > 0) {
         SALTUS_TRY(saltus_real_statistics_fit(&e->reals, b->observables, b->n_trajectories, err));
