@@ -315,6 +315,43 @@ static void events_have_tables(void **state)
     }
 }
 
+/* Laws that are below 0 but for a moment, in which no candidate comes: the run ends in the first
+ * window. By registers, global, and rate rules. */
+static void laws_are_none_where_the_run_ends(void **state)
+{
+    static const struct {
+        const char *text, *layout;
+    } cases[] = {
+        {"species: {A: 30}\nreactions: {r: {equation: A -> 0, law: 'A*sin(-time)'}}\n",
+         "registers"},
+        {"species: {A: 30}\nreactions: {r: {equation: A -> 0, law: 'A*sin(-time)'}}\n", "global"},
+        {"species: {A: 3}\nparameters: {y: 1}\nrate rules: {y: -y}\n"
+         "reactions: {r: {equation: A -> 0, law: 'A*y*(0.3 - time)'}}\n",
+         "auto"},
+    };
+    const double end = 0.5;
+    (void)state;
+    need_gpu("cuda");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        saltus_model *m = bits_parse(cases[i].text);
+        saltus_error errors[2] = {{0}};
+        for (int k = 0; k < 2; ++k) {
+            const saltus_plan_options plan =
+                bits_plan("direct", "philox", k == 0 ? "auto" : cases[i].layout, 0);
+            moments sums = {0};
+            saltus_run_options run = saltus_run_options_default();
+            run.times = &end;
+            run.n_times = 1;
+            assert_int_equal(run_plan(m, k == 0 ? "cpu" : "cuda", &plan, &run, &sums, &errors[k]),
+                             SALTUS_E_NUMERIC);
+            moments_free(&sums);
+        }
+        assert_non_null(strstr(errors[0].message, "is negative"));
+        assert_string_equal(errors[0].message, errors[1].message);
+        saltus_model_destroy(m);
+    }
+}
+
 /* They fit layout global alone. Samples lie in the middle of windows, launches end there. */
 static void laws_that_drift_have_the_bits_of_the_cpu(void **state)
 {
@@ -1110,6 +1147,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(recorded_rules_have_the_bits_of_the_cpu),
         cmocka_unit_test(laws_that_drift_have_the_bits_of_the_cpu),
         cmocka_unit_test(laws_that_drift_have_registers),
+        cmocka_unit_test(laws_are_none_where_the_run_ends),
         cmocka_unit_test(events_have_registers),
         cmocka_unit_test(events_have_tables),
         cmocka_unit_test(laws_that_are_alike_have_the_bits_of_the_cpu),

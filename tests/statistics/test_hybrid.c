@@ -479,6 +479,8 @@ static void what_cannot_be_is_refused(void **state)
          "a time at which something switches follows counts"},
         {"species: {A: 5000}\nreactions: {r: {equation: A -> 0, law: 'A*(1 - time)'}}\n", "philox",
          "auto", 1000, SALTUS_E_NUMERIC, "reaction 'r': propensity"},
+        {"species: {A: 2}\nreactions: {r: {equation: 0 -> A, law: '(2.9 - time)/2'}}\n", "philox",
+         "auto", 1000, SALTUS_E_NUMERIC, "time 3: reaction 'r': propensity -0.05"},
         {"species: {A: 5000}\nreactions: {r: {equation: A -> 2 A, law: A*A}}\n", "philox", "auto",
          1000, SALTUS_E_NUMERIC, "'A'"},
         {"species: {A: 5000}\nreactions: {r: {equation: A -> 0, law: 'A/(time - 2)^2'}}\n",

@@ -441,9 +441,11 @@ static void lanes_have_the_same_bits(void **state)
 
 /* ---- laws that are none ---- */
 
-static void check_fails(const char *text, double t, const char *const parts[3])
+static void check_fails_in(const char *layout, const char *text, double t,
+                           const char *const parts[3])
 {
-    const saltus_plan_options plan = saltus_plan_options_default();
+    saltus_plan_options plan = saltus_plan_options_default();
+    plan.layout = layout;
     saltus_model *model = bits_parse(text);
     saltus_error err = {0};
     moments m = {0};
@@ -459,6 +461,11 @@ static void check_fails(const char *text, double t, const char *const parts[3])
     }
     moments_free(&m);
     saltus_model_destroy(model);
+}
+
+static void check_fails(const char *text, double t, const char *const parts[3])
+{
+    check_fails_in("auto", text, t, parts);
 }
 
 #define ONE(law) "species: {X: 0}\nreactions:\n  make: 0 -> X @ " law "\n"
@@ -478,6 +485,20 @@ static void laws_fail_where_they_are_none(void **state)
                 (const char *[]){"time 0:", "'make'", "nan is not finite"});
     check_fails(ONE("1/time"), 9, (const char *[]){"time 0:", "'make'", "inf is not finite"});
     check_fails(ONE("2*sin(time)"), 99, (const char *[]){"time ", "'make'", "is negative"});
+}
+
+/* It need not be met by a candidate, nor a window begin there. */
+static void laws_fail_where_the_run_ends(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; ++i) {
+        const char *layout = i == 0 ? "scalar" : "lanes";
+        check_fails_in(layout, ONE("sin(-time)"), 0.5,
+                       (const char *[]){"time 0.5:", "'make'", "-0.479426 is negative"});
+        check_fails_in(layout, ONE("(0.4 - time)/1e6"), 0.9,
+                       (const char *[]){"time 0.9:", "'make'", "-5e-07 is negative"});
+    }
+    free(counts_at(ONE("0.3 - 0.1*time"), 3.0, 100, "philox", 0)); /* 0, but for rounding */
 }
 
 /* It is never reached where nothing is there that could react, or before the law ends. */
@@ -605,6 +626,7 @@ int main(void)
         cmocka_unit_test(instruction_sets_have_the_same_bits),
         cmocka_unit_test(lanes_have_the_same_bits),
         cmocka_unit_test(laws_fail_where_they_are_none),
+        cmocka_unit_test(laws_fail_where_the_run_ends),
         cmocka_unit_test(laws_may_be_none_where_nothing_reacts),
         cmocka_unit_test(leaps_in_lanes_are_refused),
         cmocka_unit_test(leaps_follow_the_laws),

@@ -103,7 +103,7 @@ static saltus_status open_windows(lane_group *c, saltus_error *err)
     d->missed = saltus_select(begin, saltus_splat(0.0), d->missed);
     d->waits &= ~lanes;
     SALTUS_TRY(bound_lanes(c, lanes, 1, &bad, err));
-    bad |= saltus_thinned_lanes_check(c->task->tables, &c->lanes, begin);
+    bad |= saltus_thinned_lanes_check(c->task->tables, &c->lanes, begin, c->lanes.t);
     SALTUS_TRY(rerun_lanes(c, bad, err));
 done:
     return status;
@@ -115,6 +115,15 @@ static saltus_status follow_windows(lane_group *c, saltus_mask fired, saltus_err
     saltus_mask bad;
     const saltus_status status = bound_lanes(c, fired, 0, &bad, err);
     return status == SALTUS_OK ? rerun_lanes(c, bad, err) : status;
+}
+
+/* Whether a law of lane l is no propensity at the run's end. */
+static bool ends_badly(lane_group *c, int l, double time)
+{
+    saltus_mask lane = c->alive & 0;
+    lane[l] = -1;
+    return saltus_any(
+        saltus_thinned_lanes_check(c->task->tables, &c->lanes, lane, saltus_splat(time)));
 }
 
 /* Lane l has reached a sample or special time before its event at `until`, where a candidate is or
@@ -144,6 +153,10 @@ static bool stop_window(lane_group *c, int l, double until, bool is_candidate,
         if (sample > until) {
             c->lanes.stop[l] = next_stop(c, p);
             return true;
+        }
+        if (p->sample + 1 == c->task->n_times && ends_badly(c, l, sample)) {
+            *status = rerun_lane(c, l, err);
+            return false;
         }
         record_lane(c, l, sample);
         if (p->sample == c->task->n_times) {

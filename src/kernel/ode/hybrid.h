@@ -407,6 +407,23 @@ SALTUS_OUTLINE int saltus_hybrid_kick(saltus_trajectory *p, saltus_ode *o, doubl
     return 1;
 }
 
+/* Go to `time`, where the step ends, or the run, and look for propensities that are below 0 there;
+ * those of stages may be anywhere. */
+SALTUS_OUTLINE saltus_failure saltus_hybrid_reach(saltus_trajectory *p, saltus_ode *o, double time)
+{
+    const saltus_hybrid *h = o->hybrid;
+    for (int i = 0; i < h->n_flowing + h->n_moving && !h->has_factors; ++i) {
+        const int r = i < h->n_flowing ? h->flowing[i] : h->moving[i - h->n_flowing];
+        const double a = p->n->law_program[r] < 0 ? 0.0 : saltus_propensity(p, r);
+        if (SALTUS_RARE(a < 0.0)) {
+            p->carried.below -= a * (time - p->t);
+            o->lowest = r;
+        }
+    }
+    p->t = time;
+    return saltus_ode_limit_below(p, o);
+}
+
 /* Record the samples before the step's end. Returns 1 when they are the last, or one fails. */
 SALTUS_OUTLINE int saltus_hybrid_samples(saltus_trajectory *p, saltus_ode *o, const double *kick,
                                          double *deviation, double end, const double *times,
@@ -425,26 +442,15 @@ SALTUS_OUTLINE int saltus_hybrid_samples(saltus_trajectory *p, saltus_ode *o, co
             o->w[i] += deviation[i];
         }
         saltus_ode_place(p, o, time, o->w);
-        if (saltus_hybrid_record(p, h, time, counts, observables) != SALTUS_FINE ||
-            p->sample == n_times) {
+        const int is_last = p->sample + 1 == n_times;
+        if (is_last && saltus_hybrid_reach(p, o, time) != SALTUS_FINE) {
+            return 1;
+        }
+        if (saltus_hybrid_record(p, h, time, counts, observables) != SALTUS_FINE || is_last) {
             return 1;
         }
     }
     return 0;
-}
-
-/* Propensities that are below 0 where the step ends; stages may be anywhere. */
-SALTUS_OUTLINE void saltus_hybrid_note_negative(saltus_trajectory *p, saltus_ode *o)
-{
-    const saltus_hybrid *h = o->hybrid;
-    for (int i = 0; i < h->n_flowing + h->n_moving; ++i) {
-        const int r = i < h->n_flowing ? h->flowing[i] : h->moving[i - h->n_flowing];
-        const double a = p->n->law_program[r] < 0 ? 0.0 : saltus_propensity(p, r);
-        if (SALTUS_RARE(a < 0.0)) {
-            p->carried.below -= a * o->theta * o->size;
-            o->lowest = r;
-        }
-    }
 }
 
 /* Go to the end of the step that was taken, and do what ends it. Returns -1 when the trajectory has
@@ -485,15 +491,9 @@ SALTUS_OUTLINE int saltus_hybrid_land(saltus_trajectory *p, saltus_direct *d, sa
         }
     }
     p->carried.hazard = o->fires ? 0.0 : o->w[o->n - 1];
-    p->t = end;
     p->after = 0;
     saltus_ode_place(p, o, end, o->w);
-    if (!h->has_factors) {
-        saltus_hybrid_note_negative(p, o);
-    }
-    if (SALTUS_RARE(p->carried.below > SALTUS_MOST_BELOW * o->wanted.rtol)) {
-        (void)saltus_trajectory_fail(p, SALTUS_BAD_PROPENSITY, o->lowest,
-                                     saltus_propensity(p, o->lowest));
+    if (saltus_hybrid_reach(p, o, end) != SALTUS_FINE) {
         return -1;
     }
     if (p->carried.n_stalled > SALTUS_MAX_CASCADE) {

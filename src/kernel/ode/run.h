@@ -266,6 +266,26 @@ SALTUS_OUTLINE saltus_failure saltus_ode_fire(saltus_trajectory *p, saltus_direc
     return SALTUS_FINE;
 }
 
+/* Let the trajectory fail where a propensity was below 0 for too long. */
+SALTUS_FN saltus_failure saltus_ode_limit_below(saltus_trajectory *p, const saltus_ode *o)
+{
+    return SALTUS_RARE(p->carried.below > SALTUS_MOST_BELOW * o->wanted.rtol)
+               ? saltus_trajectory_fail(p, SALTUS_BAD_PROPENSITY, o->lowest,
+                                        saltus_propensity(p, o->lowest))
+               : SALTUS_FINE;
+}
+
+/* The run ends at `time` within a step at whose end a propensity is below 0: it may be so already,
+ * where the state is o->w. */
+SALTUS_OUTLINE void saltus_ode_end_below(saltus_trajectory *p, saltus_ode *o, double time)
+{
+    saltus_motion(p, o, time, o->w, &SALTUS_K(6, 0));
+    (void)saltus_ode_hazard(p, o);
+    p->carried.below += o->negative * (time - p->t);
+    p->t = time;
+    (void)saltus_ode_limit_below(p, o);
+}
+
 /* Record the samples that come before share `theta` of a step of some size, which ends at `end`.
  * Returns 1 when they are the last. */
 SALTUS_OUTLINE int saltus_ode_samples(saltus_trajectory *p, saltus_ode *o, double size, double end,
@@ -279,6 +299,9 @@ SALTUS_OUTLINE int saltus_ode_samples(saltus_trajectory *p, saltus_ode *o, doubl
         saltus_ode_place(p, o, time, o->w);
         saltus_trajectory_record(p, time, counts, observables);
         if (p->sample == n_times) {
+            if (SALTUS_RARE(o->negative > 0.0)) {
+                saltus_ode_end_below(p, o, time);
+            }
             return 1;
         }
     }
@@ -435,9 +458,7 @@ SALTUS_FN int saltus_ode_land(saltus_trajectory *p, saltus_direct *d, saltus_ode
     }
     p->t = end;
     p->after = 0;
-    if (SALTUS_RARE(p->carried.below > SALTUS_MOST_BELOW * o->wanted.rtol)) {
-        (void)saltus_trajectory_fail(p, SALTUS_BAD_PROPENSITY, o->lowest,
-                                     saltus_propensity(p, o->lowest));
+    if (saltus_ode_limit_below(p, o) != SALTUS_FINE) {
         return -1;
     }
     if (!o->turns) {

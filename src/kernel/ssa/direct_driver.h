@@ -95,6 +95,12 @@ SALTUS_FN int saltus_pass_sample(saltus_worker_state *s, const saltus_launch *a,
         c->to.counts[i] = SALTUS_COUNT(s, a, i, 0);
     }
 #endif
+#if SALTUS_DRIFTS
+    if (c->sample + 1 == (uint32_t)a->n_times) {
+        s->time = c->stop;
+        c->bad |= saltus_state_check(s);
+    }
+#endif
     saltus_state_record(s, a, c->stop, &c->to);
     if (++c->sample == (uint32_t)a->n_times) {
         saltus_course_end(a, c, event - (SALTUS_VOIDS ? c->voids : 0));

@@ -54,6 +54,13 @@ SALTUS_FN saltus_bounded saltus_bounded_by(double most)
                                      : SALTUS_BOUNDED;
 }
 
+/** Whether value `a` of a law with such a bound is none of a propensity, beyond what rounding makes
+ * of 0. Where the bound is 0 it may be at a pole, 0 / 0, for that moment. */
+SALTUS_FN int saltus_is_no_propensity(double a, double bound)
+{
+    return a < -1e-9 * bound || (a != a && bound > 0.0);
+}
+
 /** An event that has been triggered and waits for its time. */
 typedef struct saltus_pending {
     double time;

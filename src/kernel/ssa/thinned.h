@@ -96,14 +96,16 @@ SALTUS_OUTLINE saltus_failure saltus_thinned_bounds(saltus_trajectory *p, saltus
     return SALTUS_FINE;
 }
 
-/* Laws where the window begins: one that is no propensity there is not found by its bound when that
- * is above 0 all the same. Where the bound is 0 it may be at a pole, 0 / 0, for that moment. */
-SALTUS_FN saltus_failure saltus_thinned_check(saltus_trajectory *p, const saltus_direct *d)
+/* Laws where the window begins, or within it the run ends: one that is no propensity there need not
+ * be met by a candidate, nor be found by its bound. */
+SALTUS_OUTLINE saltus_failure saltus_thinned_check(saltus_trajectory *p, const saltus_direct *d,
+                                                   double time)
 {
     for (int i = 0; i < p->n->n_thinned; ++i) {
         const int r = p->n->thinned[i];
-        const double a = saltus_thinned_law(p, i, p->t);
-        if (SALTUS_RARE(!(a >= 0.0) && (a < 0.0 || d->values[SALTUS_AT(r)] > 0.0))) {
+        const double a = saltus_thinned_law(p, i, time);
+        if (SALTUS_RARE(saltus_is_no_propensity(a, d->values[SALTUS_AT(r)]))) {
+            p->t = time;
             return saltus_trajectory_fail(p, SALTUS_BAD_PROPENSITY, r, a);
         }
     }
@@ -131,7 +133,7 @@ SALTUS_OUTLINE saltus_failure saltus_thinned_open(saltus_trajectory *p, saltus_d
         p->window_end = end < p->special ? end : p->special;
         const saltus_failure failure = saltus_thinned_bounds(p, d);
         if (failure != SALTUS_NO_BOUND) {
-            return failure == SALTUS_FINE ? saltus_thinned_check(p, d) : failure;
+            return failure == SALTUS_FINE ? saltus_thinned_check(p, d, p->t) : failure;
         }
         const double whole = p->window_end - p->t;
         length = 0.5 * (whole < length ? whole : length);
@@ -283,6 +285,10 @@ SALTUS_FN int saltus_thinned_pass(saltus_trajectory *p, saltus_direct *d, double
         }
         if (next > stop) {
             return 1;
+        }
+        if (SALTUS_RARE(p->sample + 1 == n_times) &&
+            saltus_thinned_check(p, d, next) != SALTUS_FINE) {
+            return -1;
         }
         saltus_trajectory_record(p, next, counts, observables);
         if (p->sample == n_times) {

@@ -92,17 +92,17 @@ SALTUS_OUTLINE saltus_mask saltus_thinned_lanes_bound(const saltus_tables *n, sa
     return below & lanes & ~*unbounded;
 }
 
-/* Whether the laws of the given lanes are propensities where the window begins; returns those in
- * which one is not. */
+/* Whether the laws of the given lanes are propensities at a time where the window begins, or within
+ * it the run ends; returns those in which one is not. */
 SALTUS_OUTLINE saltus_mask saltus_thinned_lanes_check(const saltus_tables *n, saltus_lanes *b,
-                                                      saltus_mask lanes)
+                                                      saltus_mask lanes, saltus_f64 time)
 {
     const saltus_f64 zero = saltus_splat(0.0);
     saltus_mask bad = lanes & 0;
-    b->v[n->row_time] = b->t;
+    b->v[n->row_time] = time;
     for (int i = 0; i < n->n_thinned; ++i) {
-        const saltus_f64 a = saltus_thinned_lanes_law(n, b->v, i);
-        bad |= ~SALTUS_LE(zero, a) & (SALTUS_LT(a, zero) | SALTUS_LT(zero, b->given[i]));
+        const saltus_f64 a = saltus_thinned_lanes_law(n, b->v, i), bound = b->given[i];
+        bad |= SALTUS_LT(a, -1e-9 * bound) | (~SALTUS_EQ(a, a) & SALTUS_LT(zero, bound));
     }
     return bad & lanes;
 }

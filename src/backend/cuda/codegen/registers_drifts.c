@@ -156,9 +156,7 @@ void saltus_put_drifts(const saltus_writer *w)
                     "SALTUS_FN int saltus_state_check(const saltus_worker_state *s)\n{\n"
                     "    int bad = 0;\n");
     for (int i = 0; i < t->n_thinned; ++i) {
-        fprintf(w->out,
-                "    {\n        const double a = saltus_law%d(s);\n"
-                "        bad |= !(a >= 0.0) && (a < 0.0 || s->bound%d > 0.0);\n    }\n",
+        fprintf(w->out, "    bad |= saltus_is_no_propensity(saltus_law%d(s), s->bound%d);\n",
                 t->thinned[i], i);
     }
     fprintf(w->out, "    return bad;\n}\n");
