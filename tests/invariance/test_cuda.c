@@ -352,6 +352,51 @@ static void laws_are_none_where_the_run_ends(void **state)
     }
 }
 
+/* Values that are set stand in no kernel: it is compiled for the first of them alone. */
+static void kernels_serve_all_values_that_are_set(void **state)
+{
+    static const struct {
+        const char *method, *text;
+    } cases[] = {
+        {"direct", "species: {A: 40, B: 0}\nparameters: {k: 1, c: 3}\nreactions:\n"
+                   "  r: A -> B @ k\n  b: B -> A @ c\n"},
+        {"direct", "species: {A: 40, B: 0}\nparameters: {k: 1, c: 3}\nrules: {d: 2*k}\n"
+                   "reactions:\n  r: A -> B @ A^2/(k + A^2)\n  b: B -> A @ d*B*(1 + sin(time))\n"},
+        {"direct", "species: {A: 40, B: 0}\nparameters: {k: 1, y: 1}\nrate rules: {y: k - y}\n"
+                   "reactions:\n  r: {equation: A -> B, law: y*A}\n  b: B -> A @ k\n"},
+        {"tau", "species: {A: 4000, B: 0}\nparameters: {k: 1, c: 3}\nreactions:\n"
+                "  r: A -> B @ k\n  b: B -> A @ c\n"},
+    };
+    (void)state;
+    need_gpu("cuda");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        for (int k = 1; k < 4; ++k) {
+            const saltus_plan_options options = bits_plan(cases[i].method, "philox", "auto", 0);
+            const char *const text = cases[i].text;
+            saltus_error err = {0};
+            saltus_kernel_report kernel;
+            saltus_backend *backend = NULL;
+            saltus_plan *plan = NULL;
+            saltus_model *m = NULL;
+            OK(saltus_model_parse_yaml(text, strlen(text), "test", &m, &err));
+            OK(saltus_model_set(m, "k", k, &err));
+            OK(saltus_model_set(m, "A", 40.0 + k, &err));
+            OK(saltus_model_freeze(m, SALTUS_LAW_LITERAL, &err));
+            OK(saltus_backend_open("cuda", &backend, &err));
+            OK(saltus_plan_create(m, backend, &options, &plan, &err));
+            OK(saltus_plan_compile(plan, &kernel, &err));
+            if (kernel.cached != (k > 1)) {
+                fail_msg("case %d: a kernel for k = %d", (int)i, k);
+            }
+            assert_int_equal(bits_hash_plan(m, "cuda", &options, 3, 100, grid, N_GRID),
+                             bits_hash_plan(m, "cpu", &options, 3, 100, grid, N_GRID));
+            saltus_plan_destroy(plan);
+            saltus_backend_close(backend);
+            saltus_model_destroy(m);
+        }
+    }
+}
+
 /* They fit layout global alone. Samples lie in the middle of windows, launches end there. */
 static void laws_that_drift_have_the_bits_of_the_cpu(void **state)
 {
@@ -1148,6 +1193,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(laws_that_drift_have_the_bits_of_the_cpu),
         cmocka_unit_test(laws_that_drift_have_registers),
         cmocka_unit_test(laws_are_none_where_the_run_ends),
+        cmocka_unit_test(kernels_serve_all_values_that_are_set),
         cmocka_unit_test(events_have_registers),
         cmocka_unit_test(events_have_tables),
         cmocka_unit_test(laws_that_are_alike_have_the_bits_of_the_cpu),

@@ -228,6 +228,7 @@ static const double mean_cores = 50.0, mean_thread = 100.0;
 static saltus_needs needs_of(const saltus_gpus *gpus, const saltus_setup *setup)
 {
     return (saltus_needs){setup->generator->rng, setup->method, NULL,
+                          setup->model->network->set_numbers,
                           saltus_gpus_share(gpus, setup->n_expected)};
 }
 

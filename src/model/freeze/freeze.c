@@ -536,6 +536,8 @@ static saltus_status freeze(void *user, saltus_error *err)
     SALTUS_TRY(saltus_freeze_orders(&f, triggers, err));
     if (model->space) {
         SALTUS_TRY(saltus_freeze_lattice(&f, err));
+    } else {
+        SALTUS_TRY(saltus_note_set(&f, err));
     }
     if (!wanted->kept) { /* before the hubs of a large network, for which memory is most */
         drop_scratch(&f);

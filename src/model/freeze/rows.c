@@ -57,6 +57,21 @@ static bool has_drawn(const saltus_freezer *f)
     return has;
 }
 
+/* A value that was set, other than a count at time 0. */
+static bool is_given(const saltus_expr *node, void *user)
+{
+    const saltus_freezer *f = user;
+    return node->op == SALTUS_OP_VARIABLE && node->variable < (int)f->model->n_variables &&
+           (f->reads[node->variable] & SALTUS_READS_SET) &&
+           f->net->bindings[node->variable].role != SALTUS_ROLE_COUNT;
+}
+
+/* Whether the rate of a product, whose factors are counts, comes from values that were set. */
+static bool has_given_rate(const saltus_freezer *f, const saltus_step *s)
+{
+    return s->is_product && s->law && saltus_expr_any(s->law, is_given, (void *)(uintptr_t)f);
+}
+
 static saltus_status find_changes(saltus_rows *rows, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -75,7 +90,7 @@ static saltus_status find_changes(saltus_rows *rows, saltus_error *err)
         }
     }
     for (size_t r = 0; r < f->n_steps; ++r) {
-        if (f->steps[r].is_product && f->steps[r].law && saltus_reads_set(f, f->steps[r].law)) {
+        if (has_given_rate(f, &f->steps[r])) {
             (void)saltus_find_product(f, f->steps[r].law, &rows->products[r]);
             rows->steps[rows->n_steps++] = (int)r;
         }
@@ -85,6 +100,38 @@ static saltus_status find_changes(saltus_rows *rows, saltus_error *err)
             rows->constants[rows->n_constants++] = (int)i;
         }
     }
+done:
+    return status;
+}
+
+saltus_status saltus_note_set(saltus_freezer *f, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_tables *t = &f->net->tables;
+    const saltus_point at = saltus_point_of(t);
+    bool any = false;
+    for (size_t i = 0; i < f->model->n_variables; ++i) {
+        any |= (f->reads[i] & SALTUS_READS_SET) != 0;
+    }
+    if (!any) {
+        return SALTUS_OK;
+    }
+    uint8_t *set = saltus_arena_alloc(f->arena, (size_t)at.counts + 1);
+    SALTUS_NEED(set);
+    memset(set, 0, (size_t)at.counts + 1);
+    for (size_t r = 0; r < f->n_steps; ++r) {
+        set[r] = has_given_rate(f, &f->steps[r]);
+    }
+    for (size_t i = 0; i < f->model->n_variables; ++i) {
+        const saltus_binding *b = &f->net->bindings[i];
+        if (b->role == SALTUS_ROLE_VARIABLE) {
+            set[at.variables + b->row - t->row_variables] = f->reads[i] & SALTUS_READS_SET;
+        }
+    }
+    for (size_t i = 0; i < f->n_constants; ++i) {
+        set[(size_t)at.constants + i] = saltus_reads_set(f, f->constants[i].e);
+    }
+    f->net->set_numbers = set;
 done:
     return status;
 }

@@ -95,14 +95,32 @@ void saltus_put_rate(const saltus_writer *w, int r)
     }
 }
 
+void saltus_put_table_rate(const saltus_writer *w, int r)
+{
+    saltus_put_number(w->out, r >= w->t->n_reactions || saltus_varies(w, r) ? 0.0 : w->t->rate[r]);
+}
+
 static void put_rates(const saltus_writer *w)
 {
     fprintf(w->out, "SALTUS_CONSTANT double saltus_rate[%d] = {", w->t->n_reactions);
     for (int r = 0; r < w->t->n_reactions; ++r) {
-        saltus_put_number(w->out, w->t->rate[r]);
+        saltus_put_table_rate(w, r);
         fprintf(w->out, ", ");
     }
     fprintf(w->out, "};\n");
+}
+
+/* Write what observable i is made of: a row, or a number, which is part of the text only where
+ * nothing varies. */
+static void put_observed(const saltus_writer *w, int row, int i, const char *member, double x)
+{
+    if (row >= 0) {
+        saltus_put_row(w, row);
+    } else if (w->varies) {
+        fprintf(w->out, "a->columns.observables[%d].%s", i, member);
+    } else {
+        saltus_put_number(w->out, x);
+    }
 }
 
 void saltus_put_row(const saltus_writer *w, int row)
@@ -288,6 +306,12 @@ saltus_form saltus_registers_form(const saltus_tables *t)
                                                                 : SALTUS_GROUPED;
 }
 
+bool saltus_registers_have_room_for(const saltus_tables *t, const uint8_t *varies)
+{
+    enum { MOST_VARYING = 16 };
+    return saltus_registers_form(t) == SALTUS_FLAT && saltus_n_varying(t, varies) <= MOST_VARYING;
+}
+
 int saltus_registers_thread_bytes(const saltus_tables *t, const uint8_t *varies)
 {
     /* the species after the last stands for nowhere; what varies stands behind it */
@@ -436,17 +460,9 @@ static void put_record(const saltus_writer *w)
     for (int i = 0; i < c->n_observables; ++i) {
         const saltus_observable *o = &c->observables[i];
         fprintf(w->out, "    observables[%d] = ", i);
-        if (o->row < 0) {
-            saltus_put_number(w->out, o->value);
-        } else {
-            saltus_put_row(w, o->row);
-        }
+        put_observed(w, o->row, i, "value", o->value);
         fprintf(w->out, " / ");
-        if (o->divisor_row < 0) {
-            saltus_put_number(w->out, o->divisor);
-        } else {
-            saltus_put_row(w, o->divisor_row);
-        }
+        put_observed(w, o->divisor_row, i, "divisor", o->divisor);
         fprintf(w->out, ";\n");
     }
     fprintf(w->out, "}\n");

@@ -16,6 +16,10 @@ const char *saltus_registers_against(const saltus_tables *tables);
 int saltus_registers_thread_bytes(const saltus_tables *tables, const uint8_t *varies);
 int saltus_registers_table_bytes(const saltus_tables *tables);
 
+/** Whether all that varies would stand in registers. Elsewhere an event may take 7 times as long as
+ * by a kernel with numbers in its text. */
+bool saltus_registers_have_room_for(const saltus_tables *tables, const uint8_t *varies);
+
 /** The text of kernel `saltus_by_worker` for a model and what is recorded of it, in blocks of
  * `block` threads, by the direct method or, if it `leaps`, by tau-leaping; the caller frees it with
  * free(). Numbers that vary are read when a trajectory begins, the others stand in the text. */

@@ -37,8 +37,8 @@ static void put_tables(const saltus_writer *w, const saltus_kind *k, int number)
         fprintf(w->out, "SALTUS_TABLE double saltus_rates%d_%d[%d] = {", number, i,
                 saltus_n_groups(t));
         for (int g = 0; g < saltus_n_groups(t); ++g) {
-            saltus_put_number(
-                w->out, i < saltus_group_reactions(t, g) ? t->rate[g * SALTUS_FANOUT + i] : 0.0);
+            saltus_put_table_rate(w, i < saltus_group_reactions(t, g) ? g * SALTUS_FANOUT + i
+                                                                      : t->n_reactions);
             fprintf(w->out, ", ");
         }
         fprintf(w->out, "};\n");

@@ -57,6 +57,8 @@ const char *saltus_op_name(int op);
 
 /** The rate of product law r. */
 void saltus_put_rate(const saltus_writer *w, int r);
+/** The rate of reaction r in a table: 0 where it varies, or there is no such reaction. */
+void saltus_put_table_rate(const saltus_writer *w, int r);
 
 /** Groups of SALTUS_FANOUT reactions: the nodes above the propensities. */
 int saltus_n_groups(const saltus_tables *t);

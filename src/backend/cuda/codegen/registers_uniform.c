@@ -83,7 +83,7 @@ static void put_laws(const saltus_writer *w)
             const int n = r < t->n_reactions ? n_factors(t, r) : 0;
             const int32_t *species = r < t->n_reactions ? t->factor_species + t->factor_row[r] : 0;
             fprintf(w->out, "{");
-            saltus_put_number(w->out, r < t->n_reactions ? t->rate[r] : 0.0);
+            saltus_put_table_rate(w, r);
             fprintf(w->out, ", %d * SALTUS_BLOCK, %d * SALTUS_BLOCK}, ",
                     n > 0 ? species[0] : t->n_species, n > 1 ? species[1] : t->n_species);
         }

@@ -6,6 +6,7 @@
 #include "engine/keep.h"
 #include "kernel/ssa/tree_thread.h"
 #include "model/freeze/point.h"
+#include "model/network/network.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +58,7 @@ static saltus_status make_layout(saltus_gpu_worker *c, const saltus_gpus *gpus,
     saltus_status status = SALTUS_OK;
     const saltus_task *task = c->task;
     const saltus_needs needs = {task->generator->rng, task->method, task->varies,
+                                task->model->network->set_numbers,
                                 saltus_gpus_share(gpus, task->n_expected)};
     saltus_tables tables = *task->tables;
     int64_t *counts = NULL;

@@ -105,6 +105,15 @@ static bool acts_by_itself(const saltus_tables *t)
            t->n_rates > 0;
 }
 
+/* The numbers that are no part of a kernel's text. Those that are others in the next run, perhaps,
+ * are not where that costs nothing. */
+static const uint8_t *not_in_text(const saltus_needs *needs, const saltus_tables *tables)
+{
+    return needs->varies                                          ? needs->varies
+           : saltus_registers_have_room_for(tables, needs->given) ? needs->given
+                                                                  : NULL;
+}
+
 /* Of a kernel with a thread per trajectory, whose state is a tree. */
 static saltus_status tree_text(const saltus_ssa_layout *layout, const saltus_tables *tables,
                                char **text, saltus_error *err)
@@ -122,7 +131,7 @@ static saltus_status tree_text(const saltus_ssa_layout *layout, const saltus_tab
         }
         SALTUS_NEED(kernel);
     } else {
-        SALTUS_TRY(saltus_motion_text(tables, layout->needs.varies, &kernel, err));
+        SALTUS_TRY(saltus_motion_text(tables, not_in_text(&layout->needs, tables), &kernel, err));
     }
     if (asprintf(text, "%s%s%s%s%s%s#define SALTUS_MEAN %d\n#define SALTUS_BLOCK 1\n%s",
                  tables->n_thinned > 0 ? "#define SALTUS_THINNED 1\n" : "",
@@ -150,9 +159,9 @@ saltus_status saltus_layout_compile(const saltus_ssa_layout *layout, const saltu
     switch (layout->state) {
     case SALTUS_STATE_REGISTERS:
         *entry = "saltus_by_worker";
-        SALTUS_TRY(saltus_registers_text(tables, columns, layout->needs.varies, layout->block,
-                                         saltus_method_of(layout->needs.method)->leaps, &text,
-                                         err));
+        SALTUS_TRY(saltus_registers_text(
+            tables, columns, not_in_text(&layout->needs, tables), layout->block,
+            saltus_method_of(layout->needs.method)->leaps, &text, err));
         break;
     case SALTUS_STATE_TABLE:
     case SALTUS_STATE_WARP:

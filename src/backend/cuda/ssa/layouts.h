@@ -29,6 +29,7 @@ typedef struct saltus_needs {
     saltus_method method;
     const uint8_t *varies; /**< [number of a point's row] whether it is not the same for all jobs;
                                 NULL: there is one point */
+    const uint8_t *given;  /**< likewise what may not be the same in the next run; NULL: all is */
     int64_t share;         /**< trajectories for each multiprocessor; 0: very many */
 } saltus_needs;
 
