@@ -34,6 +34,7 @@ typedef struct document {
     const char *law;       /* NULL: 10 */
     const char *parameters, *start;
     const char *initials; /* initial assignments */
+    const char *factor;   /* the conversion factor of all species */
 } document;
 
 static const char *write_document(const document *d)
@@ -43,7 +44,7 @@ static const char *write_document(const document *d)
         text, sizeof text,
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?><sbml "
         "xmlns=\"http://www.sbml.org/sbml/level3/version2/core\" level=\"3\" version=\"2\">\n"
-        "<model id=\"m\"><listOfCompartments><compartment id=\"cell\" constant=\"false\" "
+        "<model id=\"m\"%s%s%s><listOfCompartments><compartment id=\"cell\" constant=\"false\" "
         "size=\"2\" spatialDimensions=\"3\"/></listOfCompartments>\n<listOfSpecies>"
         "<species id=\"X\" compartment=\"cell\" hasOnlySubstanceUnits=\"false\" "
         "boundaryCondition=\"false\" constant=\"false\" initialAmount=\"%s\"/>"
@@ -56,6 +57,7 @@ static const char *write_document(const document *d)
         "<listOfProducts><speciesReference id=\"n\" species=\"X\" stoichiometry=\"%s\" "
         "constant=\"false\"/></listOfProducts><kineticLaw>%s</kineticLaw></reaction>"
         "</listOfReactions>\n<listOfEvents>%s</listOfEvents></model></sbml>",
+        d->factor ? " conversionFactor=\"" : "", d->factor ? d->factor : "", d->factor ? "\"" : "",
         d->start ? d->start : "0", d->parameters ? d->parameters : "",
         d->initials ? d->initials : "", d->rules ? d->rules : "", d->reactants ? d->reactants : "",
         d->n ? d->n : "1", d->law ? d->law : MATH(CN("10")), d->events ? d->events : "");
@@ -273,6 +275,36 @@ static void other_values_are_of_the_mean_field(void **state)
     saltus_model_destroy(m);
 }
 
+/* A conversion factor may come from amounts at time 0: here 3 molecules in a size of 2. */
+static void factors_may_follow_from_amounts(void **state)
+{
+    const document d = {.factor = "f",
+                        .parameters = PARAMETER("f", "true", ""),
+                        .start = "3",
+                        .initials = INITIAL("f", CI("X")),
+                        .n = "2",
+                        .reactants = REFERENCE("Y", ""),
+                        .rules = RULE("y", RATE_OF("X"))};
+    document without_rate = d;
+    (void)state;
+    samples s = run_at(&d, "ode", "X,Y,y", 2.0, 1);
+    check_near(s.x[0], 3.0 + 2.0 * 1.5 * 10.0 * 2.0, 1e-4, "a product");
+    check_near(s.x[1], 1000.0 - 1.5 * 10.0 * 2.0, 1e-3, "a reactant");
+    check_near(s.x[2], 2.0 * 1.5 * 10.0 / 2.0, 1e-4, "the rate of a concentration");
+    free(s.x);
+    without_rate.rules = NULL;
+    saltus_model *m = read_text(write_document(&without_rate));
+    assert_string_equal(m->mean_only, "model.xml:7: reaction 'R': the conversion factor of 'Y' is "
+                                      "none of a few numbers that are known");
+    saltus_model_destroy(m);
+    /* a number that is known is a part of what happens, exactly by all methods */
+    check_reactions(&(document){.factor = "f",
+                                .parameters = PARAMETER("f", "true", ""),
+                                .initials = INITIAL("f", CN("3")),
+                                .n = "2"},
+                    "R: +6 X");
+}
+
 /* Sums of so many combinations end: each parameter reads the one before it twice. */
 static void searches_end(void **state)
 {
@@ -437,6 +469,7 @@ int main(void)
         cmocka_unit_test(differences_stay_differences),
         cmocka_unit_test(values_cannot_be_set),
         cmocka_unit_test(other_values_are_of_the_mean_field),
+        cmocka_unit_test(factors_may_follow_from_amounts),
         cmocka_unit_test(searches_end),
         cmocka_unit_test(rates_of_amounts_are_those_of_the_mean_field),
         cmocka_unit_test(concentrations_fall_where_sizes_grow),

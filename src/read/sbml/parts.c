@@ -46,7 +46,7 @@ saltus_status sbml_add_variable(sbml_reader *r, saltus_kind kind, const char *id
     sbml_info *grown = saltus_grow(r->info, model->n_variables, &r->info_capacity, sizeof *r->info);
     SALTUS_NEED(grown);
     r->info = grown;
-    r->info[model->n_variables] = (sbml_info){.molecules = 1.0, .factor = 1.0};
+    r->info[model->n_variables] = (sbml_info){.molecules = 1.0, .factor = 1.0, .open_factor = -1};
     SALTUS_TRY(saltus_model_add_variable(model, kind, id, (int)sbml_line(element), index, err));
     if (r->level > 1 && SBase_isSetName(element)) { /* level 1 calls ids names */
         const char *name = SBase_getName(element);

@@ -157,14 +157,11 @@ static saltus_status read_factor(sbml_reader *r, int v)
     const saltus_expr *e = saltus_expr_variable(&r->model->arena, factor);
     SALTUS_NEED(e);
     SALTUS_TRY(sbml_find_values(r, e, &values));
-    if (values.n != 1) {
-        status =
-            sbml_fail(r, SALTUS_E_UNSUPPORTED, (unsigned)r->model->variables[v].line,
-                      "species '%s': its conversion factor '%s' is not a constant with a value",
-                      r->model->variables[v].id, r->model->variables[factor].id);
-        goto done;
+    if (values.n == 1) {
+        r->info[v].factor = values.value[0];
+    } else {
+        r->info[v].open_factor = factor;
     }
-    r->info[v].factor = values.value[0];
 done:
     return status;
 }
@@ -302,6 +299,21 @@ static saltus_status check_change(sbml_reader *r, const sbml_place *place, int v
                                            : "a rate rule determines");
 }
 
+/* A conversion factor whose value is not known is a part of the stoichiometry. */
+static saltus_status multiply_by_open_factor(sbml_reader *r, sbml_stoichiometry *s)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_error *err = r->err;
+    saltus_arena *arena = &r->model->arena;
+    const int factor = r->info[s->species].open_factor;
+    if (factor >= 0 && !r->model->variables[s->species].boundary) {
+        s->n = saltus_expr_2(arena, SALTUS_OP_MUL, s->n, saltus_expr_variable(arena, factor));
+        SALTUS_NEED(s->n);
+    }
+done:
+    return status;
+}
+
 /* The species of one side and their stoichiometries, behind the *n that are listed already. */
 static saltus_status read_side(sbml_reader *r, const sbml_place *place, ListOf_t *side,
                                bool is_product, sbml_stoichiometry *list, int *n)
@@ -314,6 +326,7 @@ static saltus_status read_side(sbml_reader *r, const sbml_place *place, ListOf_t
         SALTUS_TRY(find_species(r, place, id, &s->species));
         SALTUS_TRY(check_change(r, place, s->species));
         SALTUS_TRY(sbml_read_stoichiometry(r, place, reference, &s->n));
+        SALTUS_TRY(multiply_by_open_factor(r, s));
         s->name = SpeciesReference_isSetId(reference) ? SpeciesReference_getId(reference) : id;
         s->is_product = is_product;
         SALTUS_TRY(sbml_find_values(r, s->n, &s->values));

@@ -36,7 +36,8 @@ typedef struct sbml_symbol {
 typedef struct sbml_info {
     double molecules;   /* species: molecules per unit of substance */
     bool concentration; /* species: its name in formulas means a concentration */
-    double factor;      /* species: its conversion factor, substance per extent */
+    double factor;      /* species: its conversion factor, substance per extent, or 1 with */
+    int open_factor;    /* the variable that has it, where its value is not known, or -1 */
     Species_t *species;
     bool no_size;      /* compartment: a point */
     bool size_assumed; /* compartment without a size: 1, and the first use warns */

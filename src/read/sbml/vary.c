@@ -221,16 +221,16 @@ static saltus_status note_own(sbml_reader *r, const sbml_place *place, const sbm
                               double firings)
 {
     const char *id = r->model->variables[s->species].id;
-    return s->values.n == 1
-               ? sbml_note_mean_only(r, place->line,
-                                     "%s: a firing would change %.9g molecules of '%s', which is "
-                                     "not a whole number",
-                                     place->what,
-                                     sbml_change(r, s->species, s->values.value[0], firings), id)
-               : sbml_note_mean_only(r, place->line,
-                                     "%s: the stoichiometry of '%s' varies, and not between a few "
-                                     "numbers that are known",
-                                     place->what, id);
+    if (s->values.n == 1) {
+        return sbml_note_mean_only(
+            r, place->line,
+            "%s: a firing would change %.9g molecules of '%s', which is not a whole number",
+            place->what, sbml_change(r, s->species, s->values.value[0], firings), id);
+    }
+    return sbml_note_mean_only(
+        r, place->line, "%s: the %s of '%s' %s a few numbers that are known", place->what,
+        r->info[s->species].open_factor < 0 ? "stoichiometry" : "conversion factor", id,
+        r->info[s->species].open_factor < 0 ? "varies, and not between" : "is none of");
 }
 
 /* A stoichiometry that is not known, or in units that do not go with the reaction's, in a reaction
