@@ -601,6 +601,11 @@ static void what_moves_equals_nothing(void **state)
                                      "rate rules: {y: 1}\nevents:\n"
                                      "  e: {when: \"time == 5 and z == A\", set: {z: 2}}\n",
                                      SALTUS_LAW_LITERAL));
+    /* truths are equal for a while */
+    saltus_model_destroy(freeze_text("parameters: {y: 0, z: 1}\nspecies: {A: 2}\n"
+                                     "rate rules: {y: 1}\nevents:\n"
+                                     "  e: {when: \"(y > 2) == (time < 5)\", set: {z: 2}}\n",
+                                     SALTUS_LAW_LITERAL));
 }
 
 /* A law that drifts becomes a thinned one, a trigger that does is refused, but for comparisons. */

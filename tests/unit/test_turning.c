@@ -45,6 +45,10 @@ static void turns_are_found_to_rounding(void **state)
         {"not (wave > 0.5)", 9.0, 3.14159265358979323846 + 0.5235987755982989, 4e-15},
         {"wave >= 2 || time < 1", 9.0, 2.5 * 3.14159265358979323846, 3e-8}, /* sin(x) is 1 near */
         {"piecewise(wave > 1.5, time < 2, wave < 0.5)", 9.0, 3.665191429188092, 3e-15},
+        /* whether truths are the same */
+        {"(sin(2*time) > 0.5) == (A > 2)", 3.0, 3.14159265358979323846 / 12, 2e-16},
+        {"(A > 4*sin(time)) == (A > 2)", 3.0, 2.293530574608312, 1e-12},
+        {"(wave > 1.5) != (time < 2)", 9.0, 2 * 3.14159265358979323846 + 0.5235987755982989, 4e-15},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {

@@ -5,7 +5,7 @@
 static bool equals_what_moves(const saltus_expr *node, void *user)
 {
     const saltus_freezer *f = user;
-    return (node->op == SALTUS_OP_EQ || node->op == SALTUS_OP_NE) && saltus_moves(f, node);
+    return saltus_equates_numbers(node) && saltus_moves(f, node);
 }
 
 /* What still reads the time is followed as it goes on, but on a lattice, where that cannot be. */

@@ -235,6 +235,8 @@ SALTUS_MUST_CHECK saltus_status saltus_note_rates(saltus_freezer *f, saltus_erro
 /** Whether e is true at moments that no comparison shows: it reads the time elsewhere than within
  * <, <=, > and >=. */
 bool saltus_turns_unseen(const saltus_freezer *f, const saltus_expr *e);
+/** Whether e says that numbers are equal, or that they are not, and no truths. */
+bool saltus_equates_numbers(const saltus_expr *e);
 /** Where triggers still read the time and there are no rate rules, make the model continuous all
  * the same: it gets a variable that lets steps follow what the triggers compare. So does a model
  * with rate rules where that may swing to and fro while the variables hardly bend. */

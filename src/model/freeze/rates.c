@@ -101,6 +101,19 @@ static bool find_root(const saltus_expr *node, void *user)
     return s->failed;
 }
 
+/* true and false, which turn where the comparisons do that they are made of. */
+static bool is_truth(const saltus_expr *e)
+{
+    return saltus_op_is_logic(e->op) ||
+           (e->op == SALTUS_OP_CONST && (e->value == 0.0 || e->value == 1.0));
+}
+
+bool saltus_equates_numbers(const saltus_expr *e)
+{
+    return (e->op == SALTUS_OP_EQ || e->op == SALTUS_OP_NE) &&
+           !(is_truth(e->args[0]) && is_truth(e->args[1]));
+}
+
 bool saltus_turns_unseen(const saltus_freezer *f, const saltus_expr *e)
 {
     if (saltus_op_is_order(e->op) || !saltus_reads_time(f, e)) {
@@ -108,8 +121,7 @@ bool saltus_turns_unseen(const saltus_freezer *f, const saltus_expr *e)
     }
     bool unseen = e->n_args == 0;
     for (int i = 0; i < e->n_args; ++i) {
-        unseen |=
-            e->op == SALTUS_OP_EQ || e->op == SALTUS_OP_NE || saltus_turns_unseen(f, e->args[i]);
+        unseen |= saltus_equates_numbers(e) || saltus_turns_unseen(f, e->args[i]);
     }
     return unseen;
 }
