@@ -212,6 +212,15 @@ static void differences_stay_differences(void **state)
     saltus_model_destroy(m);
 }
 
+/* Units may make them many, which a text says in digits. */
+static void many_molecules_at_once_are_written(void **state)
+{
+    (void)state;
+    samples s = run_at(&(document){.n = "3e9", .law = MATH(CN("1e-9"))}, "ode", "X", 2.0, 1);
+    check_near(s.x[0], 6.0, 1e-4, "X");
+    free(s.x);
+}
+
 /* What they were computed from stays as it is. */
 static void values_cannot_be_set(void **state)
 {
@@ -467,6 +476,7 @@ int main(void)
         cmocka_unit_test(initial_assignments_are_of_time_0),
         cmocka_unit_test(events_set_stoichiometries_exactly),
         cmocka_unit_test(differences_stay_differences),
+        cmocka_unit_test(many_molecules_at_once_are_written),
         cmocka_unit_test(values_cannot_be_set),
         cmocka_unit_test(other_values_are_of_the_mean_field),
         cmocka_unit_test(factors_may_follow_from_amounts),

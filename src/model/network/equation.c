@@ -53,15 +53,16 @@ static saltus_status find_species(saltus_scanner *s, int *variable)
 /* "2", "0.5": how many molecules, up to *c. "2e3A" are 2 of e3A. */
 static saltus_status parse_number(saltus_scanner *s, const char **c, double *molecules)
 {
+    static const double most = 9e15; /* which a double counts one by one, as SBML may give them */
     char text[64] = "";
     double value = 0.0;
     const size_t n = strspn(*c, "0123456789.");
     size_t length = 0;
     memcpy(text, *c, n < sizeof text ? n : 0);
     if (saltus_number_parse(text, &value, &length) != SALTUS_NUMBER_OK || length != n ||
-        !(value > 0.0 && value <= INT_MAX)) {
+        !(value > 0.0 && value <= most)) {
         return saltus_scan_fail(s, SALTUS_E_SYNTAX, *c,
-                                "the number of molecules must be above 0 and at most %d", INT_MAX);
+                                "the number of molecules must be above 0 and at most 9e15");
     }
     *molecules = value;
     *c += n;
@@ -148,7 +149,8 @@ static saltus_status keep_list(const saltus_scanner *s, const participants *list
     if (list->n > 0) {
         bool whole = true;
         for (size_t i = 0; i < list->n; ++i) {
-            whole &= list->items[i].molecules == floor(list->items[i].molecules);
+            const double molecules = list->items[i].molecules;
+            whole &= molecules <= INT_MAX && molecules == floor(molecules);
         }
         saltus_participant *kept = saltus_model_make_side(s->context->model, list->n, whole);
         SALTUS_NEED(kept);
