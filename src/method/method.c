@@ -144,7 +144,7 @@ saltus_status saltus_method_check_moving(const saltus_model *model, const saltus
 {
     saltus_status status = SALTUS_OK;
     SALTUS_TRY(saltus_method_check_tolerance(o, err));
-    if (model->network->tables.watched_clocks > 0) {
+    if (model->network->has_moving_clocks) {
         SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
                     "method '%s': in model '%s' a time at which something switches follows "
                     "counts, which move between %s here",

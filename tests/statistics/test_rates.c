@@ -691,6 +691,28 @@ static void failures_name_time_and_variable(void **state)
     }
 }
 
+/* A stands still between events, whatever moves B: the event happens at 0.5, 1.5 and so on. */
+static void times_may_follow_counts_that_events_set(void **state)
+{
+    static const char text[] = "species: {A: 3, B: 5000}\nparameters: {n: 0}\n"
+                               "reactions: {r: B -> 0 @ 0.1}\nevents:\n"
+                               "  e: {when: time > A - 2.5, set: {n: time, A: A + 1}}\n";
+    static const char *const methods[] = {"ode", "hybrid", "direct"};
+    const double t[] = {0.4, 3.4, 3.6};
+    (void)state;
+    for (int i = 0; i < 3; ++i) {
+        samples s = {0};
+        saltus_error err = {0};
+        const saltus_plan_options o = options(methods[i], "n");
+        const saltus_status got = try_run(text, "cpu", &o, t, 3, 1, &s, &err);
+        if (got != SALTUS_OK) {
+            fail_msg("%s: %s", methods[i], err.message);
+        }
+        assert_true(s.x[0] == 0.0 && s.x[1] == 2.5 && s.x[2] == 3.5);
+        free(s.x);
+    }
+}
+
 static void what_cannot_be_is_refused(void **state)
 {
     static const char text[] = "parameters: {y: 1}\nspecies: {A: 5}\nrate rules: {y: -y}\n"
@@ -803,6 +825,7 @@ int main(void)
         cmocka_unit_test(reactions_in_lanes_are_those_alone),
         cmocka_unit_test(an_idle_rate_rule_changes_no_reaction),
         cmocka_unit_test(failures_name_time_and_variable),
+        cmocka_unit_test(times_may_follow_counts_that_events_set),
         cmocka_unit_test(what_cannot_be_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

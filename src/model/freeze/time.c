@@ -195,6 +195,27 @@ done:
     return status;
 }
 
+typedef struct moving_search {
+    const saltus_freezer *f;
+    bool any;
+} moving_search;
+
+static void note_moving(void *user, int species)
+{
+    moving_search *s = user;
+    for (size_t i = 0; i < s->f->model->n_variables; ++i) {
+        s->any |= s->f->net->bindings[i].row == species && s->f->reacts[i];
+    }
+}
+
+/* Whether e reads counts that reactions change, and not events alone. */
+static bool reads_moving_counts(const saltus_freezer *f, const saltus_expr *e)
+{
+    moving_search s = {.f = f};
+    saltus_visit_counts(f, e, note_moving, &s);
+    return s.any;
+}
+
 saltus_status saltus_compile_clocks(saltus_freezer *f, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -212,6 +233,7 @@ saltus_status saltus_compile_clocks(saltus_freezer *f, saltus_error *err)
             SALTUS_TRY(saltus_compile(f, e, &c->when, err));
             t->watched_clocks += saltus_reads_counts(f, e);
             t->watches_state |= saltus_reads_counts(f, e);
+            f->net->has_moving_clocks |= reads_moving_counts(f, e);
         }
     }
 done:

@@ -56,6 +56,7 @@ typedef struct saltus_network {
     const char *mean_only; /**< why the mean field alone has a meaning here, a sentence; NULL: it
                                 has not */
     const char *mean_only_hint;
+    bool has_moving_clocks;   /**< a clock's time follows from counts that reactions change */
     unsigned char *law_forms; /**< [reaction] saltus_law_form, for people */
     uint8_t *set_numbers; /**< [number of a point's row, but counts] whether it comes from values
                                that saltus_model_set gave; NULL: none does, or on a lattice */
