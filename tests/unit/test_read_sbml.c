@@ -273,6 +273,83 @@ static void submodels_are_changed_as_they_say(void **state)
     saltus_model_destroy(m);
 }
 
+/* What a model says of all its species and compartments, libsbml drops with the model. */
+static void submodels_keep_their_units_and_factors(void **state)
+{
+    static const char dozen[] =
+        "<listOfUnitDefinitions><unitDefinition id=\"dozen\"><listOfUnits><unit kind=\"item\" "
+        "exponent=\"1\" scale=\"0\" multiplier=\"12\"/></listOfUnits></unitDefinition>"
+        "</listOfUnitDefinitions>\n";
+    static const char factors[] = LIST("Parameters", PARAMETER("f", "true", "value=\"3\"")
+                                                         PARAMETER("g", "true", "value=\"5\""));
+    static const char reaction_of_both[] =
+        LIST("Reactions", REACTION("R",
+                                   REACTANTS(REFERENCE("X", "stoichiometry=\"1\"")
+                                                 REFERENCE("Y", "stoichiometry=\"1\"")),
+                                   LAW(CI("X"))));
+    static const char species[] =
+        LIST("Species", SPECIES("X", "true", "initialAmount=\"2\"")
+                            SPECIES("Y", "true",
+                                    "initialAmount=\"2\" substanceUnits=\"item\" "
+                                    "conversionFactor=\"g\""));
+    char text[5000];
+    (void)state;
+    (void)snprintf(
+        text, sizeof text,
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?><sbml "
+        "xmlns=\"http://www.sbml.org/sbml/level3/version2/core\" level=\"3\" "
+        "version=\"2\" "
+        "xmlns:comp=\"http://www.sbml.org/sbml/level3/version1/comp/version1\" "
+        "comp:required=\"true\"><model id=\"m\" conversionFactor=\"f\">\n" //
+        CELL "%s%s%s" SUBMODELS(SUBMODEL("A", "own") SUBMODEL(
+            "B", "none")) "</model>"
+                          "<comp:listOfModelDefinitions>"
+                          "<comp:modelDefinition id=\"own\" conversionFactor=\"f\" "
+                          "substanceUnits=\"dozen\" volumeUnits=\"dozen\">%s" CELL "%s%s%s"
+                          "</comp:modelDefinition>" DEFINITION(
+                              "none", CELL "%s%s%s") "</comp:listOfModelDefinitions></sbml>\n",
+        species, factors, reaction_of_both, dozen, species, factors, reaction_of_both, species,
+        factors, reaction_of_both);
+    saltus_model *m = read_text(text);
+    check_number(variable(m, "X")->initial, 2.0);
+    check_number(variable(m, "A__X")->initial, 24.0);
+    check_number(variable(m, "A__Y")->initial, 2.0);
+    check_number(variable(m, "B__X")->initial, 2.0);
+    check_participants(m, reaction(m, "R")->reactants, 2, "3 X + 5 Y");
+    check_participants(m, reaction(m, "B__R")->reactants, 2, "1 B__X + 5 B__Y");
+    assert_true(variable(m, "cell")->size_unit == 1e-3);
+    assert_true(variable(m, "A__cell")->size_unit == 0.0); /* that of a number is none */
+    saltus_model_destroy(m);
+}
+
+static void functions_of_submodels_call_their_own(void **state)
+{
+#define TWICE(factor)                                                                              \
+    LIST(                                                                                          \
+        "FunctionDefinitions",                                                                     \
+        "<functionDefinition id=\"g\">" MATH("<lambda><bvar>" CI("x") "</bvar>" APPLY(             \
+            "times",                                                                               \
+            CI("x") CN(                                                                            \
+                factor)) "</lambda>") "</functionDefinition>\n"                                    \
+                                      "<functionDefinition id=\"f__2\">" MATH("<lambda><bvar>" CI( \
+                                          "y") "</bvar>"                                           \
+                                               "<apply>" CI("g") CI(                               \
+                                                   "y") "</apply>"                                 \
+                                                        "</lambda>") "</functionDefinition>\n")    \
+    LIST("Parameters", PARAMETER("p", "false", ""))                                                \
+    LIST("InitialAssignments", INITIAL("p", "<apply>" CI("f__2") CN("10") "</apply>"))
+    (void)state;
+    saltus_model *m =
+        read_text(COMPOSED(TWICE("2") SUBMODELS(SUBMODEL("A", "three")),
+                           DEFINITION("three", TWICE("3") SUBMODELS(SUBMODEL("B", "four")))
+                               DEFINITION("four", TWICE("4"))));
+    check_printed(m, variable(m, "p")->initial, "10*2");
+    check_printed(m, variable(m, "A__p")->initial, "10*3");
+    check_printed(m, variable(m, "A__B__p")->initial, "10*4");
+    saltus_model_destroy(m);
+#undef TWICE
+}
+
 static void submodels_that_cannot_be_are_refused(void **state)
 {
     (void)state;
@@ -1389,6 +1466,8 @@ int main(void)
         cmocka_unit_test(comments_hide_nothing),
         cmocka_unit_test(submodels_become_parts_of_the_model),
         cmocka_unit_test(submodels_are_changed_as_they_say),
+        cmocka_unit_test(submodels_keep_their_units_and_factors),
+        cmocka_unit_test(functions_of_submodels_call_their_own),
         cmocka_unit_test(submodels_that_cannot_be_are_refused),
         cmocka_unit_test(submodels_have_the_prefix_comp),
         cmocka_unit_test(submodels_without_end_are_refused),

@@ -241,12 +241,33 @@ static void hint_functions(const sbml_converter *c, const char *name)
     saltus_functions_hint(c->r->err, name, defined);
 }
 
+/* What a call means. libsbml calls a submodel's functions f and g A__f and A__g, but leaves what
+ * A__f calls as it is: there g is A__g, whatever else is called g. */
+static const sbml_symbol *find_called(const sbml_converter *c, const sbml_scope *in,
+                                      const char *name)
+{
+    const char *caller =
+        c->r->how && in->function ? FunctionDefinition_getId(in->function) : ""; /* flattened */
+    char full[500];
+    for (size_t n = strlen(caller); n > 2; --n) {
+        const bool is_prefix = caller[n - 1] == '_' && caller[n - 2] == '_';
+        if (is_prefix && n + strlen(name) < sizeof full) {
+            (void)snprintf(full, sizeof full, "%.*s%s", (int)n, caller, name);
+            const sbml_symbol *symbol = sbml_find(c->r, full);
+            if (symbol && symbol->kind == NAME_FUNCTION) {
+                return symbol;
+            }
+        }
+    }
+    return sbml_find(c->r, name);
+}
+
 saltus_status sbml_convert_call(sbml_converter *c, const sbml_scope *in, const ASTNode_t *node,
                                 int depth, const saltus_expr **out)
 {
     saltus_status status = SALTUS_OK;
     const char *name = ASTNode_getName(node);
-    const sbml_symbol *symbol = name ? sbml_find(c->r, name) : NULL;
+    const sbml_symbol *symbol = name ? find_called(c, in, name) : NULL;
     if (!symbol || symbol->kind != NAME_FUNCTION) {
         status = sbml_refuse(c, SALTUS_E_MODEL, "uses the function '%s', which is not defined",
                              name ? name : "");

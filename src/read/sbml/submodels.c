@@ -82,6 +82,45 @@ static void drop_empty_laws(Model_t *m)
     }
 }
 
+/* What a model says of all its species holds for them alone. */
+static void keep_factors(Model_t *m)
+{
+    for (unsigned i = 0; i < Model_getNumSpecies(m) && Model_isSetConversionFactor(m); ++i) {
+        Species_t *s = Model_getSpecies(m, i);
+        if (!Species_isSetConversionFactor(s)) {
+            Species_setConversionFactor(s, Model_getConversionFactor(m));
+        }
+    }
+    Model_unsetConversionFactor(m);
+}
+
+/* The unit of sizes of so many dimensions; NULL: there is none. */
+static const char *unit_of_size(const Model_t *m, double dimensions)
+{
+    return dimensions == 3.0   ? Model_getVolumeUnits(m)
+           : dimensions == 2.0 ? Model_getAreaUnits(m)
+           : dimensions == 1.0 ? Model_getLengthUnits(m)
+                               : NULL;
+}
+
+/* Units of a model's amounts and sizes, which libsbml would drop with the model. */
+static void keep_units(Model_t *m)
+{
+    for (unsigned i = 0; i < Model_getNumSpecies(m) && Model_isSetSubstanceUnits(m); ++i) {
+        Species_t *s = Model_getSpecies(m, i);
+        if (!Species_isSetSubstanceUnits(s)) {
+            Species_setSubstanceUnits(s, Model_getSubstanceUnits(m));
+        }
+    }
+    for (unsigned i = 0; i < Model_getNumCompartments(m); ++i) {
+        Compartment_t *c = Model_getCompartment(m, i);
+        const char *unit = unit_of_size(m, Compartment_getSpatialDimensionsAsDouble(c));
+        if (!Compartment_isSetUnits(c) && Compartment_isSetSpatialDimensions(c) && unit && *unit) {
+            Compartment_setUnits(c, unit);
+        }
+    }
+}
+
 /* Count what flattening will make of a model that is `depth` submodels down. */
 static saltus_status count_parts(sbml_reader *r, Model_t *m, int depth, double *parts)
 {
@@ -119,6 +158,8 @@ static saltus_status check_submodels(sbml_reader *r)
         Model_t *m = (Model_t *)CompSBMLDocumentPlugin_getModelDefinition(definitions(r), i);
         const char *id = or_none(Model_getId(m));
         drop_empty_laws(m);
+        keep_factors(m);
+        keep_units(m);
         if (saltus_map_get(&r->names, id) >= 0) {
             return sbml_fail(r, SALTUS_E_MODEL, sbml_line(m),
                              "model '%.100s': that name is defined twice", id);
@@ -127,6 +168,7 @@ static saltus_status check_submodels(sbml_reader *r)
             SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
         }
     }
+    keep_factors(r->sbml);
     status = count_parts(r, r->sbml, 0, &parts);
 done:
     return status;
