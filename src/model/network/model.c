@@ -317,18 +317,33 @@ static int edit_distance(const char *a, const char *b)
     return row[m];
 }
 
-const char *saltus_model_nearest(const saltus_model *model, const char *name)
+/* Of one kind, or of any: -1. */
+static const char *find_nearest(const saltus_model *model, const char *name, int kind)
 {
     const char *best = NULL;
     int best_distance = 1 + (int)strlen(name) / 3;
     for (size_t i = 0; i < model->n_variables; ++i) {
-        const int d = edit_distance(name, model->variables[i].id);
+        const saltus_variable *v = &model->variables[i];
+        if (kind >= 0 && (int)v->kind != kind) {
+            continue;
+        }
+        const int d = edit_distance(name, v->id);
         if (d <= best_distance && (!best || d < best_distance)) {
-            best = model->variables[i].id;
+            best = v->id;
             best_distance = d;
         }
     }
     return best;
+}
+
+const char *saltus_model_nearest(const saltus_model *model, const char *name)
+{
+    return find_nearest(model, name, -1);
+}
+
+const char *saltus_model_nearest_of(const saltus_model *model, const char *name, saltus_kind kind)
+{
+    return find_nearest(model, name, (int)kind);
 }
 
 saltus_status saltus_model_set(saltus_model *model, const char *name, double value,

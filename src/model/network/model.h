@@ -216,5 +216,7 @@ __attribute__((format(printf, 2, 3))) void saltus_model_warn_of_whole(saltus_mod
 
 /** The variable name nearest to `name` by edit distance, or NULL: for hints. */
 const char *saltus_model_nearest(const saltus_model *model, const char *name);
+/** The same of one kind. */
+const char *saltus_model_nearest_of(const saltus_model *model, const char *name, saltus_kind kind);
 
 #endif

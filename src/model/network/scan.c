@@ -179,7 +179,9 @@ saltus_status saltus_scan_undefined(saltus_scanner *s, const char *at, const cha
 {
     const saltus_status status =
         saltus_scan_fail(s, SALTUS_E_MODEL, at, "%s'%.100s' is not defined", thing, name);
-    const char *nearest = saltus_model_nearest(s->context->model, name);
+    const saltus_model *model = s->context->model;
+    const char *nearest = *thing ? saltus_model_nearest_of(model, name, SALTUS_KIND_SPECIES)
+                                 : saltus_model_nearest(model, name);
     if (saltus_is_composed(name) || saltus_function_named(name) >= 0) {
         saltus_error_hint(s->err, "as a function it is written %s(…)", name);
     } else if (nearest) {

@@ -227,7 +227,9 @@ saltus_status saltus_no_type(const saltus_lattice_reader *l, const saltus_yaml_n
                                l->space->type_names[i]);
         used += n > 0 && (size_t)n < sizeof list - used ? (size_t)n : 0;
     }
-    saltus_error_hint(l->yaml->err, "known are %s", list);
+    if (l->space->n_types > 0) {
+        saltus_error_hint(l->yaml->err, "known are %s", list);
+    }
     return status;
 }
 
@@ -273,7 +275,7 @@ saltus_status saltus_read_species(const saltus_lattice_reader *l, const saltus_y
     const int v = saltus_model_find(m, node->text);
     const bool is_species = v >= 0 && m->variables[v].kind == SALTUS_KIND_SPECIES;
     if (!is_species || m->variables[v].rule) {
-        const char *nearest = saltus_model_nearest(m, node->text);
+        const char *nearest = saltus_model_nearest_of(m, node->text, SALTUS_KIND_SPECIES);
         status = saltus_yaml_fail(l->yaml, node, SALTUS_E_MODEL, "%s: '%.100s' is not a species%s",
                                   what, node->text, is_species ? " whose molecules count" : "");
         if (v < 0 && nearest) {

@@ -94,7 +94,7 @@ static saltus_status read_compartment(saltus_lattice_reader *l, const saltus_yam
     const int v = saltus_model_find(m, e->key->text);
     (void)snprintf(what, sizeof what, "compartment '%.120s'", e->key->text);
     if (v < 0 || m->variables[v].kind != SALTUS_KIND_COMPARTMENT) {
-        const char *nearest = saltus_model_nearest(m, e->key->text);
+        const char *nearest = saltus_model_nearest_of(m, e->key->text, SALTUS_KIND_COMPARTMENT);
         status = saltus_yaml_fail(l->yaml, e->key, SALTUS_E_MODEL,
                                   "compartments: '%.100s' is not a compartment", e->key->text);
         if (v < 0 && nearest) {

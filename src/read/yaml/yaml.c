@@ -87,7 +87,7 @@ static saltus_status read_compartment(const saltus_yaml_reader *r, const saltus_
     SALTUS_TRY(saltus_yaml_text(r, node, what, &text));
     const int v = saltus_model_find(r->model, text);
     if (v < 0 || r->model->variables[v].kind != SALTUS_KIND_COMPARTMENT) {
-        const char *nearest = saltus_model_nearest(r->model, text);
+        const char *nearest = saltus_model_nearest_of(r->model, text, SALTUS_KIND_COMPARTMENT);
         status = saltus_yaml_fail(r, node, SALTUS_E_MODEL, "%s: '%.100s' is not a compartment",
                                   what, text);
         if (v < 0 && nearest) {
