@@ -63,6 +63,16 @@ done:
     return status;
 }
 
+/* A word is wrong also where nothing is integrated; numbers may be zeroes there. */
+static saltus_status check_stiff_word(const saltus_plan_options *o, saltus_error *err)
+{
+    if (strcmp(o->stiff, "auto") == 0 || strcmp(o->stiff, "never") == 0 ||
+        strcmp(o->stiff, "always") == 0) {
+        return SALTUS_OK;
+    }
+    return saltus_error_set(err, SALTUS_E_INVALID, "stiff '%s': auto, never or always", o->stiff);
+}
+
 saltus_status saltus_method_check_tolerance(const saltus_plan_options *o, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -72,10 +82,7 @@ saltus_status saltus_method_check_tolerance(const saltus_plan_options *o, saltus
     if (!(o->atol > 0.0 && isfinite(o->atol))) {
         SALTUS_FAIL(SALTUS_E_INVALID, "atol %g: it must be above 0", o->atol);
     }
-    if (strcmp(o->stiff, "auto") != 0 && strcmp(o->stiff, "never") != 0 &&
-        strcmp(o->stiff, "always") != 0) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "stiff '%s': auto, never or always", o->stiff);
-    }
+    SALTUS_TRY(check_stiff_word(o, err));
 done:
     return status;
 }
@@ -107,6 +114,7 @@ saltus_status saltus_method_check_mixed(const saltus_model *model, const saltus_
 {
     saltus_status status = SALTUS_OK;
     const saltus_tables *t = &model->network->tables;
+    SALTUS_TRY(check_stiff_word(o, err));
     if (t->n_rates > 0) {
         SALTUS_TRY(saltus_method_check_tolerance(o, err));
     }
@@ -119,7 +127,7 @@ saltus_status saltus_method_check_mixed(const saltus_model *model, const saltus_
         SALTUS_FAIL(SALTUS_E_INVALID, "epsilon %g: it must be above 0 and below 1", o->epsilon);
     }
     if (o->n_critical < 0 || o->n_critical > 1000000) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "n_c %d: choose 0 to 1000000", o->n_critical);
+        SALTUS_FAIL(SALTUS_E_INVALID, "`n_critical` %d: choose 0 to 1000000", o->n_critical);
     }
     if (o->n_exact < 1 || o->n_exact > 1000000) {
         SALTUS_FAIL(SALTUS_E_INVALID, "%d exact steps: choose 1 to 1000000", o->n_exact);
@@ -162,6 +170,7 @@ saltus_status saltus_method_check_lattice(const saltus_model *model, const saltu
 {
     saltus_status status = SALTUS_OK;
     const saltus_tables *t = &model->network->tables;
+    SALTUS_TRY(check_stiff_word(o, err));
     if (t->n_rates > 0) {
         SALTUS_TRY(saltus_method_check_tolerance(o, err));
     }

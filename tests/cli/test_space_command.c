@@ -104,6 +104,16 @@ static void what_makes_no_sense_is_refused(void **state)
     assert_refused(&o, 2, "--frames 1e-09: up to time 1 that makes more than 16777216 times");
     o = saltus("run cell.yaml --until 1 --frames 0.5");
     assert_refused(&o, 2, "need a result file");
+    for (int i = 0; i < 4; ++i) {
+        static const char *const options[] = {"--block 64", "--streams 2"};
+        o = saltus("run %s --until 1 --device cpu %s", i < 2 ? "cell.yaml" : "decay.yaml",
+                   options[i % 2]);
+        assert_refused(&o, 2, "blocks and streams are a GPU's; this device is the CPU");
+    }
+    o = saltus("run cell.yaml --until 1 --stiff alway");
+    assert_refused(&o, 2, "stiff 'alway': auto, never or always");
+    o = saltus("run decay.yaml --until 1 --stiff alway");
+    assert_refused(&o, 2, "stiff 'alway': auto, never or always");
     o = saltus("run cell.yaml --until 1 --device cpu --split 1:1");
     assert_refused(&o, 2, "it is for method mpd, on a GPU");
     o = saltus("run decay.yaml --until 1 --split auto");

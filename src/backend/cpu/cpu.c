@@ -124,15 +124,15 @@ static saltus_status choose_layout(const saltus_backend *backend, const saltus_s
     saltus_status status = SALTUS_OK;
     const saltus_cpu_variant *v = backend->device;
     const saltus_method_ops *method = saltus_method_of(setup->method);
+    if (setup->block > 0 || setup->n_streams > 0) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "blocks and streams are a GPU's; this device is the CPU");
+    }
     if (method->in_space) {
         *layout = saltus_layout_first(SALTUS_ON_CPU, setup->method);
         (void)snprintf(why, 200, "%s", saltus_layout_of(*layout)->about);
         goto done;
     }
     const char *against = against_lanes(setup->method, setup->tables, setup->generator);
-    if (setup->block > 0 || setup->n_streams > 0) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "blocks and streams are a GPU's; this device is the CPU");
-    }
     if (setup->layout == SALTUS_LAYOUT_LANES && against) {
         SALTUS_FAIL(SALTUS_E_INVALID, "layout 'lanes' does not fit: %s", against);
     }
