@@ -3,9 +3,12 @@ from __future__ import annotations
 
 import difflib
 import operator
+import os
 import re
 import threading
 from typing import Any, Iterable, Sequence, Union
+
+import numpy as np
 
 from ._native import ffi
 
@@ -59,12 +62,21 @@ class Interrupted(KeyboardInterrupt):
 
 
 class _Turns:
-    """A lock that refuses the thread which has it, rather than wait for ever."""
+    """A lock that refuses the thread which has it, and a process that was forked while another
+    thread had it, rather than wait for ever."""
 
     def __init__(self) -> None:
-        self._lock, self._owner = threading.Lock(), 0
+        self._lock, self._owner, self._is_lost = threading.Lock(), 0, False
+        os.register_at_fork(after_in_child=self._look_who_is_left)
+
+    def _look_who_is_left(self) -> None:
+        self._is_lost = self._owner not in (0, threading.get_ident())
 
     def __enter__(self) -> None:
+        if self._is_lost:
+            raise UnavailableError("this process was forked while another thread read or wrote a "
+                                   "result file, and cannot use any",
+                                   "processes that multiprocessing starts by 'spawn' can")
         if self._owner == threading.get_ident():
             raise InvalidError("what progress= calls cannot read or write result files while the "
                                "run writes one")
@@ -121,6 +133,13 @@ def whole(name: str, value: Any) -> int:
                               else value)
     except TypeError as failure:
         raise InvalidError(f"{name}={value!r} must be a whole number") from failure
+
+
+def flag(name: str, value: Any, others: str = "True or False") -> bool:
+    """An argument that is true or false, as 0 and 1 are; any other object would be true."""
+    if isinstance(value, (bool, int, float, np.bool_, np.integer)) and value in (0, 1):
+        return bool(value)
+    raise InvalidError(f"{name}={value!r} must be {others}")
 
 
 def number(name: str, value: Any) -> float:

@@ -9,11 +9,12 @@ import math
 import os
 import re
 import threading
+import weakref
 from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
-from ._errors import Error, InvalidError, chars, check, near, need, number, record, texts
+from ._errors import Error, InvalidError, chars, check, flag, near, need, number, record, texts
 from ._files import Path
 from ._native import ffi, lib
 from ._result import Memory, Result, open as open_result, sweep_dataset
@@ -24,6 +25,8 @@ from ._sweep import Axis, grid, points
 
 _MOST_PLANS = 32
 _backends: dict[str, Any] = {}  # by their names: opening a GPU takes long
+_models: weakref.WeakSet[Model] = weakref.WeakSet()
+_left_behind: list[dict[str, Any]] = []  # of models that were in use at a fork: freeing is not safe
 
 
 def read(source: Union[str, bytes, os.PathLike], *, law: str = "literal",
@@ -121,6 +124,10 @@ class Model:
         mole = None if mole is None else number("mole", mole)
         volume = {str(name): size for name, size in (volume or {}).items()}
         self._given = (text, name, law, volume, mole, stoichiometry)
+        self._begin()
+        _models.add(self)
+
+    def _begin(self) -> None:
         self._lock = threading.RLock()
         self._values: Optional[dict[str, float]] = None  # as it is frozen; None: it is not
         self._plans: dict[tuple, Plan] = {}  # of these values
@@ -137,6 +144,14 @@ class Model:
         text, name, law, volume, mole, stoichiometry = self._given
         return functools.partial(Model, law=law, volume=volume, mole=mole,
                                  stoichiometry=stoichiometry), (text, name)
+
+    def _renew_after_fork(self) -> None:
+        """In the child: a model that another thread was simulating is nobody's, and is read anew."""
+        if self._lock.acquire(blocking=False):
+            self._lock.release()
+        else:
+            _left_behind.append(dict(self.__dict__))
+            self._begin()
 
     # ---- reading and freezing
 
@@ -431,6 +446,8 @@ class Model:
             backend = self._backend(call, key)
             if len(self._plans) >= _MOST_PLANS:
                 self._drop_plans()
+            if len(self._same) >= _MOST_PLANS:
+                self._same.clear()
             out, err = ffi.new("saltus_plan **"), call.err
             check(lib.saltus_plan_create(self._handle, backend, call.plan_options(), out, err), err)
             plan = Plan(out[0], self._handle, backend, self._same.get(key[1]))
@@ -551,6 +568,7 @@ class Model:
         """Simulate the points of a sweep into memory or a file. words: for the command, what they
         are; first: the values of the first, of which a file's model is, as the command's. The lock
         is held."""
+        common = flag("common_random_numbers", common)
         call.device = "cpu" if call.device == "auto" else call.device
         parts = [name for name in ("by_type", "profile") if call.settings.get(name)]
         if parts and (call.without_statistics or call.record != "all" or path is not None):
@@ -600,6 +618,14 @@ class Model:
                  "complete": n == requested}
         return Result(source, call.times, *plan.names, call.derived, attrs,
                       frame_times=frame_times, origin=origin)
+
+
+def _after_fork() -> None:
+    for model in list(_models):
+        model._renew_after_fork()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 @functools.lru_cache(maxsize=None)

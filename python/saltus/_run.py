@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Sequence, Un
 
 import numpy as np
 
-from ._errors import (CANCELLED, Interrupted, InvalidError, check, hdf5, near, need, number,
+from ._errors import (CANCELLED, Interrupted, InvalidError, check, flag, hdf5, near, need, number,
                       record as new_record, split, text, texts, whole)
 from ._files import Path, result_path
 from ._native import ffi, lib
@@ -35,6 +35,8 @@ SETTINGS = {"layout": "layout", "threads": "n_threads", "block": "block", "strea
             "continuous": "continuous", "rtol": "rtol", "atol": "atol", "stiff": "stiff",
             "by_type": "by_type", "profile": "profile", "split": "split", "no_peer": "no_peer"}
 MOST_FRAMES = 1 << 24  # the command's
+MOST_BINS = 1 << 30
+FEW_TIMES = 10_000  # that are kept for the next call
 Tell = Union[bool, Callable[[float], object], None]  # of progress
 _run_defaults = lib.saltus_run_options_default()
 _plan_defaults = lib.saltus_plan_options_default()
@@ -43,7 +45,6 @@ _file_defaults = lib.saltus_hdf5_options_default()
 _types = {name: field.type.cname for name, field in ffi.typeof("saltus_plan_options").fields}
 
 
-@functools.lru_cache(maxsize=64)
 def make_times(until: float, points: int, every: float, name: str = "every",
                most: float = 1e9) -> np.ndarray:
     """float64[point], bit for bit the times of the command's --points and --every, or --frames."""
@@ -55,15 +56,29 @@ def make_times(until: float, points: int, every: float, name: str = "every",
                                f"{most:.0f} times")
         whole = math.floor(until / every * (1.0 + 1e-12))
         n = whole + 1 + (whole * every < until * (1.0 - 1e-12))
-        times = np.arange(n) * every
     else:
+        n = points
+        if n > most:
+            raise InvalidError(f"points={points}: at most {most:.0f} sample times can be asked for")
         if math.isinf(until * points):
             raise InvalidError(f"until={until!r}: with {points} sample times it must be below "
                                f"{sys.float_info.max / points:.3g}")
-        times = until * np.arange(points) / max(points - 1, 1)
+    return (_few_times if n <= FEW_TIMES else _make_times)(until, n, every)
+
+
+def _make_times(until: float, n: int, every: float) -> np.ndarray:
+    times = np.arange(n, dtype=float)
+    if every > 0.0:
+        times *= every
+    else:
+        times *= until
+        times /= max(n - 1, 1)
     times[-1] = until
     times.flags.writeable = False
     return times
+
+
+_few_times = functools.lru_cache(maxsize=64)(_make_times)
 
 
 def _times(until: Optional[float], points: Optional[int], every: Optional[float],
@@ -73,7 +88,7 @@ def _times(until: Optional[float], points: Optional[int], every: Optional[float]
             raise InvalidError("times excludes until, points and every")
         try:
             given = np.array(times, dtype=float, ndmin=1)
-        except (TypeError, ValueError) as failure:
+        except (TypeError, ValueError, OverflowError) as failure:
             raise InvalidError(f"times={times!r} must be one row of numbers") from failure
         if given.ndim != 1 or not len(given):
             raise InvalidError(f"times must be one row of numbers, not of shape {given.shape}")
@@ -103,7 +118,8 @@ def _setting(name: str, value: Any) -> Any:
     kind = _types[SETTINGS[name]]
     if kind == "char *":
         return text(name, value)
-    return number(name, value) if kind == "double" else whole(name, value)
+    of_kind = {"double": number, "_Bool": flag}.get(kind, whole)
+    return of_kind(name, value)
 
 
 def _range(given: Any) -> tuple[float, float]:
@@ -150,6 +166,8 @@ class Call:
         self.derive = None if derive is None else texts("derive", derive) or None
         self.derived = split(self.derive) if self.derive else []
         self.burn_in, self.bins = number("burn_in", burn_in), whole("bins", bins)
+        if not 0 <= self.bins <= MOST_BINS:
+            raise InvalidError(f"bins={bins!r} must be from 1 to 2^30")
         if not self.burn_in >= 0.0:
             raise InvalidError(f"burn_in={burn_in!r} must be a time from 0 on")
         if self.burn_in > 0.0 and not self.derive:
@@ -160,6 +178,9 @@ class Call:
         self.frame_step = frames
         if frames is not None and not number("frames", frames) > 0.0:
             raise InvalidError(f"frames={frames!r} must be above 0")
+        if frames is not None and times is not None and not 0.0 < self.times[-1] < math.inf:
+            raise InvalidError(f"times ends with {float(self.times[-1])!r}: with frames it must end "
+                               "with a time above 0")
         self.frames = (make_times(float(self.times[-1]), 1, float(frames), "frames", MOST_FRAMES)
                        if frames else np.empty(0))
         self.err = new_record()
@@ -250,6 +271,8 @@ class Progress:
         self.failure: Optional[BaseException] = None  # of the function's
         self._is_broken = False  # of the bar, without which a run goes on
         self._call, run = call, call.run
+        if wanted is not None and self._tell is None:
+            wanted = flag("progress", wanted, "True, False or a function")
         if wanted is True:
             need("tqdm", "progress=True")
         elif wanted is None:
@@ -304,14 +327,12 @@ def on_warn(user: Any, sentence: Any) -> None:
 
 def values_of(given: Optional[Mapping[str, float]]) -> dict[str, float]:
     """The values of `set`, as floats."""
-    if not given:
+    if given is None:
         return {}
-    try:
-        return {text("a name of set", str(name)): float(value) for name, value in given.items()}
-    except InvalidError:
-        raise
-    except (AttributeError, TypeError, ValueError) as failure:
-        raise InvalidError(f"set={given!r} must be names with numbers") from failure
+    if not hasattr(given, "items"):
+        raise InvalidError(f"set={given!r} must be names with numbers")
+    return {text("a name of set", str(name)): number(f"set: {name}", value)
+            for name, value in given.items()}
 
 
 class Plan:
@@ -361,7 +382,7 @@ def into_file(path: str, plan: Plan, call: Call, overwrite: bool, report: Any, e
     """Open a result file, of a sweep with its options or of a run; fill its sink and close it.
     archive: of what the file can go on from, Model._archive's."""
     options, name = ffi.new("saltus_hdf5_options *", _file_defaults), os.fsencode(path)
-    options.overwrite, options.archive = overwrite, archive
+    options.overwrite, options.archive = flag("overwrite", overwrite), archive
     call.result_options(options)
     with hdf5:
         if sweep:

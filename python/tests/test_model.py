@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import saltus
-from conftest import ARRIVE, EXAMPLES, LATTICE
+from conftest import ARRIVE, EXAMPLES, LATTICE, run_python
 
 
 def test_reads_paths_and_texts_of_all_formats(tmp_path):
@@ -119,6 +119,20 @@ def test_arguments_of_wrong_types_are_named(arrive, tmp_path):
                         ({"record": ["all"]}, r"record=\['all'\] must be a text"),
                         ({"species": []}, r"species=\[\] names none"),
                         ({"bins": "x"}, "bins='x' must be a whole number"),
+                        ({"bins": -1}, r"bins=-1 must be from 1 to 2\^30"),
+                        ({"bins": 1 << 63}, "bins=9223372036854775808 must be from 1 to"),
+                        ({"points": 10**400}, "points=1000.* at most 1000000000 sample times"),
+                        ({"points": 1 << 63}, "points=9223372036854775808: at most 1000000000"),
+                        ({"set": np.ones(2)}, r"set=array\(\[1., 1.\]\) must be names with numbers"),
+                        ({"set": []}, r"set=\[\] must be names with numbers"),
+                        ({"set": {"k": "x", "g": 1}}, "set: k='x' must be a number"),
+                        ({"set": {"k": 10**400}}, "set: k=1000.* must be a number"),
+                        ({"progress": "no"}, "progress='no' must be True, False or a function"),
+                        ({"progress": np.ones(2)}, r"progress=array\(\[1., 1.\]\) must be True,"),
+                        ({"no_peer": "no"}, "no_peer='no' must be True or False"),
+                        ({"no_peer": 2}, "no_peer=2 must be True or False"),
+                        ({"output": tmp_path / "x.h5", "overwrite": "no"},
+                         "overwrite='no' must be True or False"),
                         ({"range": 5}, "range=5 must be two numbers"),
                         ({"threads": "all"}, "threads='all' must be a whole number"),
                         ({"threads": 1 << 40}, "threads=1099511627776 does not fit into int"),
@@ -129,9 +143,13 @@ def test_arguments_of_wrong_types_are_named(arrive, tmp_path):
         with pytest.raises(saltus.InvalidError, match=said):
             arrive.run(until=1, **wrong)
     for wrong, said in (({"until": "soon"}, "until='soon' must be a number"),
-                        ({"times": ["a"]}, r"times=\['a'\] must be one row of numbers")):
+                        ({"times": ["a"]}, r"times=\['a'\] must be one row of numbers"),
+                        ({"times": [10**400]}, r"times=\[1000.* must be one row of numbers"),
+                        ({"times": [0.0], "frames": 1}, "times ends with 0.0: with frames")):
         with pytest.raises(saltus.InvalidError, match=said):
             arrive.run(**wrong)
+    with pytest.raises(saltus.InvalidError, match="common_random_numbers='no' must be True or False"):
+        arrive.batch([[1.0]], "k", until=1, common_random_numbers="no")
     with pytest.raises(saltus.InvalidError, match="the values of 'k' must be numbers"):
         arrive.sweep({"k": ["a"]}, until=1)
     with pytest.raises(saltus.InvalidError, match="theta must be numbers"):
@@ -141,7 +159,8 @@ def test_arguments_of_wrong_types_are_named(arrive, tmp_path):
     with pytest.raises(saltus.InvalidError, match="mole='x' must be a number"):
         saltus.read("species: {A: 1}\n", mole="x")
     assert not any(tmp_path.iterdir())
-    r = arrive.run(until=1, runs=1e2, points=3.0, threads=None, layout=None)
+    r = arrive.run(until=1, runs=1e2, points=3.0, threads=None, layout=None,
+                   progress=np.False_, no_peer=np.True_)
     assert r.counts.shape == (100, 3, 1)
     with pytest.raises(saltus.InvalidError, match="x.txt': results are written as HDF5"):
         r.save(tmp_path / "x.txt")
@@ -196,6 +215,29 @@ def test_times_that_cannot_be_are_named(arrive):
                         ({"until": 1, "frames": -1}, "frames=-1 must be above 0")):
         with pytest.raises(saltus.InvalidError, match=said.replace("+", r"\+")):
             arrive.run(**wrong)
+
+
+def test_many_times_are_not_kept():
+    """The arrays of many calls, each with a million times of its own."""
+    code = """
+import resource, saltus
+m = saltus.build(species={"X": 0}, reactions={"in": "0 -> X @ 1"})
+m.run(until=1, points=1_000_000, record="final")
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+for i in range(30):
+    m.run(until=2 + i, points=1_000_000, record="final")
+more = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+assert more < 100_000, f"{more} KiB"
+assert m.run(until=3, points=4).time.tolist() == [0, 1, 2, 3]
+"""
+    done = run_python(code, ".")
+    assert done.returncode == 0, done.stderr
+
+
+def test_settings_that_were_asked_for_once_are_not_kept(arrive):
+    for i in range(1, 200):
+        arrive.run(until=0.1, points=2, method="tau", epsilon=i / 1000)
+    assert len(arrive._same) < 100
 
 
 def test_settings_of_integration_are_followed(arrive):

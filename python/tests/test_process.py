@@ -232,6 +232,43 @@ def test_models_and_results_go_between_processes(arrive, way):
         np.testing.assert_array_equal(r.counts, simulate(arrive, seed).counts)
 
 
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.parametrize("output", [None, "long.h5"])
+def test_a_fork_beside_a_run_waits_for_no_thread_of_the_parent(arrive, tmp_path, output):
+    """In the child the thread that simulates is not there, nor what it would let go of."""
+    file, running = arrive.run(until=1, output=tmp_path / "other.h5"), threading.Event()
+    expected = simulate(arrive, 3).counts.copy()
+
+    def until_told(fraction):
+        running.set()
+        if told.is_set():
+            raise Enough
+
+    told = threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        run = pool.submit(lambda: arrive.run(**{**LONG, "progress": until_told},
+                                             output=output and tmp_path / output))
+        assert running.wait(60)
+        child = os.fork()
+        if child == 0:
+            try:
+                signal.alarm(60)
+                right = (simulate(arrive, 3).counts == expected).all()
+                try:
+                    file.counts
+                    right = right and output is None
+                except saltus.UnavailableError as failure:
+                    right = right and output is not None and "was forked" in str(failure)
+                os._exit(0 if right else 1)
+            finally:
+                os._exit(2)
+        _, code = os.waitpid(child, 0)
+        told.set()
+        with pytest.raises(Enough):
+            run.result()
+    assert code == 0
+
+
 def test_dask_sends_models_and_results(arrive):
     distributed = pytest.importorskip("dask.distributed")
     with distributed.Client(n_workers=2, threads_per_worker=1, dashboard_address=None) as client:
