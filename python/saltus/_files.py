@@ -12,13 +12,19 @@ Path = Union[str, os.PathLike]
 ENDINGS = ("", ".h5", ".hdf5", ".he5")  # of result files, the command's
 
 
-def result_path(argument: str, path: Path) -> str:
-    """A path that a result file may have; as a table it would be read by nothing."""
+def any_path(argument: str, path: Path) -> str:
+    """A path that the system can take, whether there is such a file or not."""
     try:
         name = os.fsdecode(path)
-    except TypeError as failure:
+        os.fsencode(name)
+    except (TypeError, UnicodeEncodeError) as failure:
         raise InvalidError(f"{argument}={path!r} must be a path") from failure
-    uncut(argument, name)
+    return uncut(argument, name)
+
+
+def result_path(argument: str, path: Path) -> str:
+    """A path that a result file may have; as a table it would be read by nothing."""
+    name = any_path(argument, path)
     ending = os.path.splitext(name)[1].lower()
     if ending not in ENDINGS and ending[1:2].isalpha():
         raise InvalidError(f"{argument}={name!r}: results are written as HDF5, .h5",

@@ -14,8 +14,9 @@ from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
-from ._errors import Error, InvalidError, chars, check, flag, near, need, number, record, texts
-from ._files import Path
+from ._errors import (Error, InvalidError, chars, check, flag, near, need, number, record,
+                      text as as_text, texts)
+from ._files import Path, any_path
 from ._native import ffi, lib
 from ._result import Memory, Result, open as open_result, sweep_dataset
 from ._run import (AMOUNTS_REAL, LAWS, STOICHIOMETRIES, Call, Origin, Plan, Tell, carry_out, give,
@@ -45,7 +46,7 @@ def read(source: Union[str, bytes, os.PathLike], *, law: str = "literal",
         return Model(source, "model", **given)
     if isinstance(source, str) and ("\n" in source or source.lstrip()[:1] in ("<", "{")):
         return Model(source.encode(), "model", **given)
-    path = os.fspath(source)
+    path = any_path("source", source)
     with open(path, "rb") as file:
         return Model(file.read(), path, **given)
 
@@ -115,13 +116,15 @@ class Model:
     def __init__(self, text: bytes, name: str, *, law: str = "literal",
                  volume: Optional[Mapping[str, str]] = None, mole: Optional[float] = None,
                  stoichiometry: str = "refuse") -> None:
-        if law not in LAWS:
+        if as_text("law", law) not in LAWS:
             raise near("law", law, LAWS)
-        if stoichiometry not in STOICHIOMETRIES:
+        if as_text("stoichiometry", stoichiometry) not in STOICHIOMETRIES:
             raise near("stoichiometry", stoichiometry, STOICHIOMETRIES)
         if not isinstance(volume, (Mapping, type(None))):
             raise InvalidError(f'volume={volume!r} must be names with sizes, such as {{"all": "1 fL"}}')
         mole = None if mole is None else number("mole", mole)
+        if mole == 0.0:  # which is none to the library
+            raise InvalidError("mole=0: a number above 0 is needed")
         volume = {str(name): size for name, size in (volume or {}).items()}
         self._given = (text, name, law, volume, mole, stoichiometry)
         self._begin()
@@ -348,7 +351,7 @@ class Model:
         for a, (where, n) in enumerate(zip((x, y, z), self.lattice)):
             try:
                 box = range(n)[where] if isinstance(where, slice) else [range(n)[where]]
-            except IndexError:
+            except (IndexError, TypeError):
                 box = []
             if not box or box[-1] - box[0] != len(box) - 1:
                 raise InvalidError(f"{'xyz'[a]}={where}: a site or a range of 0 to {n - 1} is "

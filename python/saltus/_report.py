@@ -14,8 +14,8 @@ from typing import Any, Iterator, Optional
 
 import numpy as np
 
-from ._errors import Error, InvalidError, need
-from ._files import Path, publish
+from ._errors import Error, InvalidError, need, text
+from ._files import Path, any_path, publish
 from ._result import Result, sources
 from ._series import (BAND, COLOURS, FINE_BINS, RANGES_APART, Sweep, distributions, edges_around,
                       first, is_geometric, moving, quantiles, short, spread, table,
@@ -36,16 +36,19 @@ def report(data: Any, path: Path, *, title: Optional[str] = None) -> None:
     """Write a page of a Result, or of a sweep's xarray.Dataset. It takes the place of an existing
     file when it is whole."""
     offline = need("plotly.offline", "report", "pip install 'saltus[report]'")
-    if os.path.splitext(os.fsdecode(path))[1].lower() not in (".html", ".htm"):
-        raise InvalidError(f"{os.fsdecode(path)}: a page is .html or .htm")
+    name = any_path("path", path)
+    if title is not None:
+        text("title", title)
+    if os.path.splitext(name)[1].lower() not in (".html", ".htm"):
+        raise InvalidError(f"{name}: a page is .html or .htm")
     if not isinstance(data, Result) and not (
             hasattr(data, "data_vars") and ("mean" in data or "observable_mean" in data)):
         raise InvalidError(f"report shows a Result or a sweep's Dataset, not {type(data).__name__}")
     with np.errstate(all="ignore"):  # observables may be infinite
         parts = {**_parts(data, title), "plotly": _pack(offline.get_plotlyjs())}
     template = importlib.resources.files("saltus").joinpath("report.html").read_text("utf-8")
-    text = re.sub(r"\{\{(\w+)\}\}", lambda m: parts[m[1]], template)
-    publish(path, text.encode("utf-8", "replace"))
+    page = re.sub(r"\{\{(\w+)\}\}", lambda m: parts[m[1]], template)
+    publish(path, page.encode("utf-8", "replace"))
 
 
 def _pack(text: str) -> str:

@@ -7,8 +7,8 @@ from typing import Any, Iterator, Optional, Sequence, Union
 
 import numpy as np
 
-from ._errors import InvalidError, check, hdf5, near, need, record, uncut, whole
-from ._files import Path, result_path
+from ._errors import InvalidError, check, hdf5, near, need, number, record, text, whole
+from ._files import Path, any_path, result_path
 from ._native import ffi, lib
 from ._series import Names, table
 
@@ -19,6 +19,7 @@ _SAMPLES = ("counts", "observables", "trajectories", "frames", *SPLITS)
 _OWN = frozenset((*_SAMPLES, *STATISTICS, *(f"observable_{s}" for s in STATISTICS), "histogram",
                   *(f"{of}_{s}" for of in SPLITS for s in STATISTICS[:2]), "edges",
                   "trajectory", "point", "run", "time", "species", "observable", "site_type", "plane", "bin", "edge"))
+_IN_BLOCKS = ("counts", "observables", *SPLITS)
 _BLOCK = 1 << 20  # numbers that are read at a time
 _HOW_SPLITS = 'with every sample; with another record there are mean("profile"), var("profile") …'
 # Arrays of a saltus_memory: their types and axes, whose lengths are in its view or made of them.
@@ -229,6 +230,8 @@ class Result:
     def blocks(self, name: str) -> Iterator[np.ndarray]:
         """Rows of "counts", "observables", "type_counts" or "profile", some at a time: a file's
         arrays may be larger than memory."""
+        if text("name", name) not in _IN_BLOCKS:
+            raise near("what blocks gives", name, _IN_BLOCKS)
         row = self._source.part(name, slice(1))
         if row is None:  # says what is missing
             row = getattr(self, "observable_values" if name == "observables" else name)
@@ -315,7 +318,10 @@ class Result:
     def quantile(self, q: Union[float, Sequence[float]]) -> np.ndarray:
         """Quantiles of counts over the runs, float64[point, species], with a leading axis if q has
         one; definition 7 of Hyndman & Fan, Am. Stat. 50 (1996) 361."""
-        return np.quantile(self.counts, q, axis=0)
+        try:
+            return np.quantile(self.counts, np.asarray(q, dtype=float), axis=0)
+        except (TypeError, ValueError, OverflowError) as failure:
+            raise InvalidError(f"q={q!r} must be one number from 0 to 1, or a row of them") from failure
 
     def histogram(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Edges float64[bin + 1] and numbers of runs uint64[point, bin] of a species, with
@@ -332,7 +338,7 @@ class Result:
         """Autocorrelation of a column at lags 0, 1, … sample times, float64[lag], from `burn_in`
         on: of deviations from the mean over all runs and those times, as if they were stationary.
         Sample times have to be equally spaced."""
-        first = int(np.searchsorted(self.time, burn_in))
+        first = int(np.searchsorted(self.time, number("burn_in", burn_in)))
         steps = np.diff(self.time[first:])
         if len(steps) < 1 or not np.allclose(steps, steps[0]):
             raise InvalidError("autocorrelation needs equally spaced sample times, two at least")
@@ -364,7 +370,7 @@ class Result:
         run = whole("run", run)
         try:
             array = self._source.part("frames", (run, self._frames_there(run)))
-        except (IndexError, ValueError) as failure:
+        except (IndexError, OverflowError, ValueError) as failure:
             raise InvalidError(f"there is no run {run} with frames") from failure
         return self.frame_counts[run] if array is None else array
 
@@ -507,8 +513,7 @@ def plot(data: Any, *, species: Names = None, time: Optional[float] = None, deri
 def open(path: Path, *, samples: bool = True) -> Any:
     """Open a result file: of a run a Result whose arrays are read when they are asked for, of a
     sweep an xarray.Dataset; samples=False: without those of its trajectories."""
-    path = os.fspath(path)
-    uncut("path", os.fsdecode(path))
+    path = any_path("path", path)
     state, err = ffi.new("saltus_file_state *"), record()
     with hdf5:
         check(lib.saltus_file_state_read(os.fsencode(path), state, err), err)

@@ -31,7 +31,7 @@ def _new() -> Any:
 def _numbers(given: Any, what: str) -> np.ndarray:
     try:
         return np.asarray(given, dtype=float)
-    except (TypeError, ValueError) as failure:
+    except (TypeError, ValueError, OverflowError) as failure:
         raise InvalidError(f"{what} must be numbers, not {given!r}") from failure
 
 

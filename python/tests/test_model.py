@@ -158,12 +158,30 @@ def test_arguments_of_wrong_types_are_named(arrive, tmp_path):
         saltus.read("species: {A: 1}\n", volume=5)
     with pytest.raises(saltus.InvalidError, match="mole='x' must be a number"):
         saltus.read("species: {A: 1}\n", mole="x")
+    for use, said in (
+            (lambda: saltus.read(5), "source=5 must be a path"),
+            (lambda: saltus.open(None), "path=None must be a path"),
+            (lambda: saltus.open("\udfff"), "path=.* must be a path"),
+            (lambda: arrive.run(until=1, output="\udfff"), "output=.* must be a path"),
+            (lambda: saltus.read("species: {A: 1}\n", law=[]), r"law=\[\] must be a text"),
+            (lambda: saltus.read("species: {A: 1}\n", stoichiometry={}), "stoichiometry={} must be"),
+            (lambda: saltus.read("species: {A: 1 mol}\n", mole=0), "mole=0: a number above 0"),
+            (lambda: arrive.sweep({"k": [10**400]}, until=1), "the values of 'k' must be numbers")):
+        with pytest.raises(saltus.InvalidError, match=said):
+            use()
     assert not any(tmp_path.iterdir())
     r = arrive.run(until=1, runs=1e2, points=3.0, threads=None, layout=None,
                    progress=np.False_, no_peer=np.True_)
     assert r.counts.shape == (100, 3, 1)
     with pytest.raises(saltus.InvalidError, match="x.txt': results are written as HDF5"):
         r.save(tmp_path / "x.txt")
+    for use, said in ((lambda: r.quantile(1.5), "q=1.5 must be one number from 0 to 1"),
+                      (lambda: r.quantile("half"), "q='half' must be one number"),
+                      (lambda: list(r.blocks("X")), "what blocks gives has no 'X'"),
+                      (lambda: list(r.blocks(0)), "name=0 must be a text"),
+                      (lambda: r.autocorrelation("X", None), "burn_in=None must be a number")):
+        with pytest.raises(saltus.InvalidError, match=said):
+            use()
     r.save(tmp_path / "k=0.5")
 
 
@@ -408,7 +426,7 @@ def test_sites():
     assert (m.sites(z=9) == sites[9]).all() and (m.sites(x=-1) == sites[:, :, -1]).all()
     assert (m.sites(x=3, y=slice(5, 9)) == sites[:, 5:9, 3]).all()
     assert m.sites(1, 2, 3) == sites[3, 2, 1]
-    for wrong in ({"x": 64}, {"z": slice(0, 9, 2)}, {"y": slice(3, 3)}):
+    for wrong in ({"x": 64}, {"z": slice(0, 9, 2)}, {"y": slice(3, 3)}, {"x": None}, {"y": 1.5}):
         with pytest.raises(saltus.InvalidError, match="a range of 0 to"):
             m.sites(**wrong)
     with pytest.raises(saltus.InvalidError, match="has no lattice"):

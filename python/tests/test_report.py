@@ -369,6 +369,10 @@ def test_what_is_no_result_is_refused(arrive, tmp_path):
         saltus.report(arrive.run(until=1, runs=3).to_xarray(), tmp_path / "page.html")
     with pytest.raises(saltus.InvalidError, match="page.pdf: a page is .html or .htm"):
         arrive.run(until=1, runs=3).report(tmp_path / "page.pdf")
+    for wrong, said in (({"path": 5}, "path=5 must be a path"),
+                        ({"path": tmp_path / "page.html", "title": 5}, "title=5 must be a text")):
+        with pytest.raises(saltus.InvalidError, match=said):
+            arrive.run(until=1, runs=3).report(**wrong)
 
 
 def test_little_is_no_failure(arrive, tmp_path):
