@@ -7,13 +7,14 @@ from typing import Any, Iterator, Optional, Sequence, Union
 
 import numpy as np
 
-from ._errors import InvalidError, check, hdf5, near, need, number, record, text, whole
+from ._errors import FileError, InvalidError, check, hdf5, near, need, number, record, text, whole
 from ._files import Path, any_path, result_path
 from ._native import ffi, lib
 from ._series import Names, table
 
 STATISTICS = ("mean", "variance", "min", "max")
 SPLITS = ("type_counts", "profile")
+_OF_RUNS = ("counts", "observables", "trajectories", "derived", *SPLITS)  # in their order
 _SAMPLES = ("counts", "observables", "trajectories", "frames", *SPLITS)
 # What a sweep's Dataset may have beside the names that were varied: variables, axes.
 _OWN = frozenset((*_SAMPLES, *STATISTICS, *(f"observable_{s}" for s in STATISTICS), "histogram",
@@ -82,17 +83,25 @@ class _Arrays(dict):
 
 
 class _File:
-    """Data sets of a result file; it is open while one is read."""
+    """Data sets of a result file; it is open while one is read. Of a run that is being written they
+    have as many trajectories as it had at first."""
 
-    def __init__(self, path: str, derived: Sequence[str], species: Sequence[str]) -> None:
+    def __init__(self, path: str, derived: Sequence[str], species: Sequence[str],
+                 identity: list[Any], n_runs: Optional[int]) -> None:
         self.path, self.derived, self.species = path, derived, species
+        self.identity, self.n_runs = identity, n_runs
 
     def __call__(self, name: str) -> Optional[np.ndarray]:
         return self.part(name, Ellipsis)
 
     def part(self, name: str, where: Any) -> Optional[np.ndarray]:
         with hdf5, open_h5(self.path) as file:
-            return self._get(file, name, where)
+            if _identity(file) != self.identity:
+                raise FileError(f"{self.path}: holds another result than when it was opened",
+                                "saltus.open opens that one")
+            array = self._get(file, name, where)
+        is_whole = where is Ellipsis or isinstance(where, tuple) and where[0] is Ellipsis
+        return array[:self.n_runs] if name in _OF_RUNS and array is not None and is_whole else array
 
     def _get(self, f: Any, name: str, where: Any) -> Optional[np.ndarray]:
         paths = {"counts": ("counts", "final"), "observables": ("observables", "final_observables"),
@@ -123,6 +132,13 @@ class _File:
         return next((f[p][where] for p in paths.get(name, ()) if p in f), None)
 
 
+def _identity(f: Any) -> list[Any]:
+    """What the trajectories of a file are functions of; older ones say less."""
+    where = "restart/identity"
+    return [f.attrs.get("first_trajectory"), f.attrs.get("seed"),
+            *(f[where].asstr()[...].tolist() if where in f else ())]
+
+
 def escape(name: str, is_frame: bool = False) -> str:
     """The name of a data set for a name of a model, as docs/file-format.md says."""
     if is_frame and name in ("time", "there"):
@@ -136,7 +152,11 @@ def open_h5(path: str) -> Any:
     try:
         return h5py.File(path, "r")
     except OSError:  # it is being written
-        return h5py.File(path, "r", swmr=True)
+        try:
+            return h5py.File(path, "r", swmr=True)
+        except OSError as failure:
+            raise FileError(f"{path}: cannot be read: "
+                            f"{os.strerror(failure.errno) if failure.errno else failure}") from failure
 
 
 def sources(path: str) -> list[bytes]:
@@ -535,8 +555,13 @@ def open(path: Path, *, samples: bool = True) -> Any:
         if len(frame_times):
             attrs["frame_species"] = [s for s in species
                                       if f"space/frames/{escape(s, True)}" in f]
-        r = Result(_File(path, derived, species), f["time"][...], species, observables, derived,
-                   attrs, frame_times=frame_times, path=path)
+        n_runs = None
+        if not state.is_sweep:  # of one that is being written some may have more than others
+            there = [len(f[p]) for p in ("counts", "final", "observables", "final_observables", "run",
+                                         "trajectories") if p in f]
+            attrs["trajectories"] = n_runs = min(there, default=attrs["trajectories"])
+        r = Result(_File(path, derived, species, _identity(f), n_runs), f["time"][...], species,
+                   observables, derived, attrs, frame_times=frame_times, path=path)
         if not state.is_sweep:
             return r
         axes, lengths = names("sweep_names"), f["sweep_shape"][...].tolist()

@@ -250,6 +250,36 @@ def test_older_files_are_read(schlogl, command, tmp_path):
     np.testing.assert_array_equal(old.type_counts, counts)
 
 
+def test_a_file_that_is_gone_or_another_is_told(arrive, tmp_path):
+    """Rather than numbers of another run under this one's names."""
+    path = tmp_path / "r.h5"
+    same = dict(until=1, runs=5, points=3, output=path, overwrite=True)
+    r = arrive.run(**same)
+    for other in ({"seed": 2}, {"set": {"k": 3}}, {"first": 5}, {"points": 4}):
+        arrive.run(**{**same, **other})
+        for use in (lambda: r["X"], r.mean, r.to_pandas, r._repr_html_, lambda: list(r.blocks("counts"))):
+            with pytest.raises(OSError, match="r.h5: holds another result than when it was opened"):
+                use()
+    arrive.run(**{**same, "runs": 7})  # as when it is extended
+    assert r["X"].shape == (5, 3) and r.trajectories.tolist() == list(range(5))
+    path.unlink()
+    with pytest.raises(OSError, match="r.h5: cannot be read: No such file or directory"):
+        r.mean()
+
+
+def test_a_file_that_is_being_written_has_whole_trajectories(arrive, tmp_path):
+    """Of some there may be the counts but not the numbers, and more come at any time."""
+    h5py = pytest.importorskip("h5py")
+    pytest.importorskip("xarray")
+    arrive.run(until=1, runs=9, points=3, derive="mean:X", output=tmp_path / "r.h5")
+    with h5py.File(tmp_path / "r.h5", "a") as f:
+        f["run"].resize((6,))
+    r = saltus.open(tmp_path / "r.h5")
+    assert r.attrs["trajectories"] == 6 and len(r.counts) == len(r["mean:X"]) == 6
+    assert len(r.to_pandas()) == 18 and r.to_xarray().sizes["run"] == 6
+    assert sum(len(x) for x in r.blocks("counts")) == 6
+
+
 def test_saves_what_was_stopped(arrive, tmp_path):
     def enough(fraction):
         raise RuntimeError("enough")
