@@ -305,7 +305,7 @@ SALTUS_API saltus_method_choice saltus_method_choose(const saltus_model *model,
 typedef struct saltus_forecast {
     double n;         /**< reactions of all trajectories; by nsm jumps, by mpd steps; by ode and
                            hybrid trajectories */
-    const char *of;   /**< "reactions", "jumps", "steps", "trajectories" */
+    const char *of;   /**< "reactions", "jumps", "steps", "trajectories"; of 1 "trajectory" */
     double seconds;   /**< 0: nothing is known */
     char advice[300]; /**< what would help: options, as in saltus_error, separated by commas */
 } saltus_forecast;

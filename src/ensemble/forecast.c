@@ -342,7 +342,7 @@ static void forecast_by_trying(const saltus_plan *plan, double t_end, double n_t
         const double step = method->core_ns(&plan->model->network->tables, NULL, false);
         if (seconds > 0.0) {
             f->n = n_trajectories;
-            f->of = "trajectories";
+            f->of = n_trajectories == 1.0 ? "trajectory" : "trajectories";
             f->seconds = estimate(plan, plan->method, n_trajectories, 1e9 * seconds / step);
             advise(plan, n_trajectories, false, f);
         }

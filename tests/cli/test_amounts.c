@@ -317,7 +317,7 @@ static void long_runs_are_told_beforehand(void **state)
         {"run box.yaml --until 1e9 --runs 9", {"steps)", "fewer and larger sites", "a GPU"}},
         {"run box.yaml --until 1e9 --method nsm", {"jumps)", "fewer and larger sites", ""}},
         {"run fast.yaml --until 1e100", {" years (2e+112 reactions)", "", ""}},
-        {"run swings.yaml --until 1e17", {" years (1 trajectories)", "an earlier end", ""}},
+        {"run swings.yaml --until 1e17", {" years (1 trajectory)", "an earlier end", ""}},
     };
     (void)state;
     write_file("fast.yaml", "compartments: {cell: 1}\nparameters: {k: 1e6}\n"
