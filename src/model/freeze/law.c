@@ -243,7 +243,8 @@ static saltus_status add_step(saltus_freezer *f, const saltus_reaction *r, const
     }
     if (s.is_product && !(product.rate >= 0.0 && isfinite(product.rate))) {
         SALTUS_FAIL(SALTUS_E_MODEL, "%sreaction '%s': its rate constant is %g",
-                    saltus_place(f->model, r->line, place), s.id, product.rate);
+                    saltus_place(f->model, r->line, place), s.id,
+                    isnan(product.rate) ? __builtin_nan("") : product.rate); /* without its sign */
     }
     if (s.is_product) {
         s.rate = product.rate;
