@@ -82,6 +82,19 @@ static void no_turn_is_missed(void **state)
         {"abs(time - 50) < 1e-6", 100.0, 1},
         {"sin(time)*sin(1.3*time) > 0.9", 100.0, 6},
         {"sin(time) >= 1", 31.0, 5},
+        /* true at moments alone; at 0 it was true before */
+        {"rem(time, 24) == 0", 240.5, 10},
+        {"rem(time, 0.1) == 0", 100.05, 1000},
+        {"0 == time - 0.7*floor(time/0.7)", 100.0, 142},
+        {"time/0.7 == floor(time/0.7)", 100.0, 142},
+        {"time - 0.7*ceil(time/0.7) == 0 and time > 50", 100.0, 71},
+        {"ceil(time/4) - time/4 == 0 and N < 3", 100.0, 3},
+        {"rem(time - 7, 28) == 0", 100.0, 4},
+        {"rem(2*time, 6) == 1.5", 100.0, 34},
+        {"rem(time - 50, 5) == 1", 100.0, 10}, /* before 50 it is negative */
+        {"piecewise(time - 24*ceil(time/24), xor(time < 0, 24 < 0), time - 24*floor(time/24)) == "
+         "23",
+         100.0, 4},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
@@ -182,7 +195,39 @@ static const char turning[] = "species: {X: 50, Y: 0}\nparameters: {k: 5, last: 
                               "reactions:\n  a: 0 -> X @ k\n  b: X -> Y @ 0.2\n  c: Y -> 0 @ 0.1\n"
                               "events:\n"
                               "  up: {when: wave > 1.8, set: {k: k + Y/10, last: time}}\n"
+                              "  beat: {when: \"rem(time, 0.7) == 0\", set: {X: X + 1}}\n"
                               "  down: {when: wave*k < 2, delay: 0.3, set: {k: k/2, X: X + 3}}\n";
+
+/* With rate rules, and by every method: ten from 0 to 7, and what else happens ends none. */
+static void moments_are_those_of_every_method(void **state)
+{
+    static const char *const methods[] = {"direct", "tau", "hybrid"},
+                             *const rates[] = {"", "rate rules: {y: 1 - y}\n"};
+    (void)state;
+    for (size_t k = 0; k < 2 * sizeof methods / sizeof *methods; ++k) {
+        char text[400];
+        const double end = 7.1;
+        const saltus_plan_options plan = bits_plan(methods[k / 2], "philox", "auto", 1);
+        if (k % 2 == 1 && strcmp(plan.method, "tau") == 0) {
+            continue;
+        }
+        (void)snprintf(
+            text, sizeof text,
+            "species: {A: 20, N: 0}\nparameters: {y: 0}\n%sreactions: {r: A -> A @ 5}\n"
+            "events: {e: {when: \"time - 0.7*floor(time/0.7) == 0\", set: {N: N + 1}}}\n",
+            rates[k % 2]);
+        saltus_model *m = bits_parse(text);
+        saltus_error err = {0};
+        moments sums = {.keep_last = true};
+        saltus_run_options run = saltus_run_options_default();
+        run.times = &end;
+        run.n_times = 1;
+        OK(run_plan(m, "cpu", &plan, &run, &sums, &err));
+        assert_int_equal(sums.last[1], 10);
+        moments_free(&sums);
+        saltus_model_destroy(m);
+    }
+}
 
 static void layouts_and_what_is_recorded_change_no_bit(void **state)
 {
@@ -264,6 +309,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(rules_are_read),
         cmocka_unit_test(what_is_not_persistent_is_forgotten),
         cmocka_unit_test(all_methods_have_the_turns),
+        cmocka_unit_test(moments_are_those_of_every_method),
         cmocka_unit_test(layouts_and_what_is_recorded_change_no_bit),
         cmocka_unit_test(what_counts_move_is_followed),
         cmocka_unit_test(gpus_refuse),

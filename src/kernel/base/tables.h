@@ -42,13 +42,15 @@ typedef struct saltus_pair {
 typedef enum saltus_clock_kind {
     SALTUS_CLOCK_STEPS, /**< 1 from a time on, or up to it */
     SALTUS_CLOCK_TURNS, /**< 1 while a comparison holds that drifts with time; the next flag is */
-    SALTUS_CLOCK_NEXT   /**< the time of its next change, or of another look (ssa/turning.h) */
+    SALTUS_CLOCK_NEXT,  /**< the time of its next change, or of another look (ssa/turning.h) */
+    SALTUS_CLOCK_JUMPS  /**< 1 at the moments at which a value jumps; the next flag likewise */
 } saltus_clock_kind;
 
 /** A clock condition: flag `row` is 1 from the time that the program gives on (or up to it). */
 typedef struct saltus_clock {
     saltus_program when;            /**< the time at which the condition changes */
-    saltus_program holds, interval; /**< of one that turns: 1 or 0, and the same on intervals */
+    saltus_program holds, interval; /**< of one that turns: 1 or 0, and the same on intervals; of
+                                         one that jumps: the value */
     int32_t kind;                   /**< a saltus_clock_kind */
     int32_t row;
     int32_t after;  /**< 1: true after that time; 0: true before it */

@@ -18,7 +18,7 @@ SALTUS_FN int saltus_trajectory_run_clocks(saltus_trajectory *p)
         const saltus_clock *c = &p->n->clocks[f];
 #if !SALTUS_DEVICE
         if (c->kind != SALTUS_CLOCK_STEPS) {
-            changed |= c->kind == SALTUS_CLOCK_TURNS && saltus_turning_update(p, c);
+            changed |= saltus_clock_is_searched(c) && saltus_turning_update(p, c);
             continue;
         }
 #endif

@@ -1,6 +1,7 @@
 /**
  * Comparisons that drift with time in triggers of events, such as `sin(time) > 0.5`: clocks whose
- * next change is searched for, when anything happens that may have moved it.
+ * next change is searched for, when anything happens that may have moved it. What is true at
+ * moments alone, as `rem(time, 24) == 0`, is where another value jumps, floor(time / 24).
  *
  * Time is gone through in cells that end at multiples of their length, a power of 2. In a cell in
  * which interval arithmetic decides the comparison it does not change, so that no change is passed
@@ -25,34 +26,50 @@
 enum { SALTUS_MOST_CELLS = 4000, SALTUS_MANY_UNDECIDED = 256 };
 #define SALTUS_LOOK_SHARE 0x1p-10
 
-/* Whether the comparison holds at a time. */
-SALTUS_FN int saltus_turning_holds(saltus_trajectory *p, const saltus_clock *c, double time)
+SALTUS_FN int saltus_clock_is_searched(const saltus_clock *c)
 {
-    p->v[SALTUS_AT(p->n->row_time)] = time;
-    return saltus_trajectory_value(p, c->holds) == 1.0;
+    return c->kind == SALTUS_CLOCK_TURNS || c->kind == SALTUS_CLOCK_JUMPS;
 }
 
-/* Set the flag to whether it holds now. Returns 1 if that has changed. */
+/* Whether the comparison holds at a time, 1 or 0; or the value there that jumps. */
+SALTUS_FN double saltus_turning_holds(saltus_trajectory *p, const saltus_clock *c, double time)
+{
+    p->v[SALTUS_AT(p->n->row_time)] = time;
+    const double value = saltus_trajectory_value(p, c->holds);
+    return c->kind == SALTUS_CLOCK_JUMPS ? value : (double)(value == 1.0);
+}
+
+/* Whether the value is another than at the number before this time. */
+SALTUS_FN int saltus_turning_jumps(saltus_trajectory *p, const saltus_clock *c, double time)
+{
+    const double before = time > 0.0 ? time * (1.0 - 0x1p-53) : -1e-300;
+    const double was = saltus_turning_holds(p, c, before), is = saltus_turning_holds(p, c, time);
+    return is < was || is > was;
+}
+
+/* Set the flag to what it is now. Returns 1 if that is another. */
 SALTUS_FN int saltus_turning_update(saltus_trajectory *p, const saltus_clock *c)
 {
-    const double was = p->v[SALTUS_AT(c->row)], is = saltus_turning_holds(p, c, p->t);
+    const double was = p->v[SALTUS_AT(c->row)];
+    const double is = c->kind == SALTUS_CLOCK_JUMPS ? (double)saltus_turning_jumps(p, c, p->t)
+                                                    : saltus_turning_holds(p, c, p->t);
     p->v[SALTUS_AT(c->row)] = is;
     return is != was;
 }
 
 /* Whether it is sure to be `is` in a stretch of time. */
-SALTUS_FN int saltus_turning_stays(saltus_trajectory *p, const saltus_clock *c, int is, double from,
-                                   double to)
+SALTUS_FN int saltus_turning_stays(saltus_trajectory *p, const saltus_clock *c, double is,
+                                   double from, double to)
 {
     double *slots = p->v + SALTUS_AT(p->n->row_slots);
     slots[SALTUS_AT(0)] = from;
     slots[SALTUS_AT(1)] = to;
     const saltus_interval s = saltus_interval_run(p->n->bound_code, c->interval, slots, p->v);
-    return s.lo == (double)is && s.hi == (double)is;
+    return s.lo == is && s.hi == is;
 }
 
 /* It is `is` at `low` and not at `high`: the first time at which it is not. */
-SALTUS_FN double saltus_turning_bisect(saltus_trajectory *p, const saltus_clock *c, int is,
+SALTUS_FN double saltus_turning_bisect(saltus_trajectory *p, const saltus_clock *c, double is,
                                        double low, double high)
 {
     for (;;) {
@@ -71,7 +88,10 @@ SALTUS_FN double saltus_turning_bisect(saltus_trajectory *p, const saltus_clock 
 /* The next time at which it changes, or at which to look again. */
 SALTUS_OUTLINE double saltus_turning_next(saltus_trajectory *p, const saltus_clock *c)
 {
-    const int is = saltus_turning_holds(p, c, p->t);
+    if (c->kind == SALTUS_CLOCK_JUMPS && saltus_turning_jumps(p, c, p->t)) { /* it is over then */
+        return p->t > 0.0 ? SALTUS_AS_F64(SALTUS_AS_I64(p->t) + 1) : 1e-300;
+    }
+    const double is = saltus_turning_holds(p, c, p->t);
     double at = p->t, cell = 1.0, share = 0x1p-32;
     int n_undecided = 0;
     for (int k = 0; k < SALTUS_MOST_CELLS; ++k) {
@@ -107,7 +127,7 @@ SALTUS_FN void saltus_turning_search(saltus_trajectory *p)
     }
     for (int f = 0; f < p->n->n_flags; ++f) {
         const saltus_clock *c = &p->n->clocks[f];
-        if (c->kind == SALTUS_CLOCK_TURNS) {
+        if (saltus_clock_is_searched(c)) {
             p->v[SALTUS_AT(c->when.result)] = saltus_turning_next(p, c);
         }
     }

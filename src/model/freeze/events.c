@@ -18,8 +18,8 @@ saltus_status saltus_free_triggers(saltus_freezer *f, const saltus_expr **trigge
         const saltus_event *e = &f->model->events[i];
         (void)snprintf(what, sizeof what, "%sevent '%.100s': its trigger",
                        saltus_place(f->model, e->line, place), e->id);
-        const saltus_expr *trigger = saltus_compare_moments(f, e->trigger);
-        SALTUS_NEED(trigger);
+        const saltus_expr *trigger = NULL;
+        SALTUS_TRY(saltus_compare_moments(f, e->trigger, &trigger, err));
         if (f->is_continuous && saltus_expr_any(trigger, equals_what_moves, f)) {
             saltus_error_set(err, SALTUS_E_UNSUPPORTED,
                              "%s compares by == or != what changes between reactions, which passes "

@@ -218,9 +218,13 @@ SALTUS_MUST_CHECK saltus_status saltus_fill_events(saltus_freezer *f, const salt
 SALTUS_MUST_CHECK saltus_status saltus_free_of_time(saltus_freezer *f, const saltus_expr *e,
                                                     bool must, const char *what, const char *hint,
                                                     const saltus_expr **out, saltus_error *err);
-/** A condition in which `time == c` is `time >= c and time <= c`, so that it is true at a moment;
- * NULL when memory ran out. */
-const saltus_expr *saltus_compare_moments(saltus_freezer *f, const saltus_expr *e);
+/** A condition in which what is true at moments alone is so in ways that are followed: `time == c`
+ * is `time >= c and time <= c`, and `rem(time, c) == 0` a flag of the times at which floor(time /
+ * c) jumps. */
+SALTUS_MUST_CHECK saltus_status saltus_compare_moments(saltus_freezer *f, const saltus_expr *e,
+                                                       const saltus_expr **out, saltus_error *err);
+/** Whether two expressions are written alike. */
+bool saltus_same_expr(const saltus_expr *a, const saltus_expr *b);
 /** Compile the times of flags, and the comparisons of those that turn. */
 SALTUS_MUST_CHECK saltus_status saltus_compile_clocks(saltus_freezer *f, saltus_error *err);
 /** Whether e reads the time, also through rules, other than through flags. */

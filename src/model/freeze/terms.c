@@ -50,7 +50,7 @@ static terms list_of(expander *x, int n)
     return all.list ? all : failed;
 }
 
-static bool is_same(const saltus_expr *a, const saltus_expr *b)
+bool saltus_same_expr(const saltus_expr *a, const saltus_expr *b)
 {
     if (a == b) {
         return true;
@@ -60,7 +60,7 @@ static bool is_same(const saltus_expr *a, const saltus_expr *b)
         return false;
     }
     for (int i = 0; i < a->n_args; ++i) {
-        if (!is_same(a->args[i], b->args[i])) {
+        if (!saltus_same_expr(a->args[i], b->args[i])) {
             return false;
         }
     }
@@ -72,7 +72,7 @@ static void multiply(const expander *x, term *t, factor by)
 {
     for (int i = 0; i < t->n && by.exponent != 0.0; ++i) {
         factor *here = &t->factors[i];
-        if (here->exponent * by.exponent < 0.0 && is_same(here->base, by.base) &&
+        if (here->exponent * by.exponent < 0.0 && saltus_same_expr(here->base, by.base) &&
             !saltus_is_constant(x->f, by.base)) {
             here->exponent += by.exponent;
             here->is_cancelled = true;

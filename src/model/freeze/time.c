@@ -224,7 +224,7 @@ saltus_status saltus_compile_clocks(saltus_freezer *f, saltus_error *err)
         const saltus_expr *e = f->clock_when[i];
         saltus_clock *c = &f->clocks[i];
         c->row = t->row_flags + (int)i;
-        if (c->kind == SALTUS_CLOCK_TURNS) {
+        if (c->kind == SALTUS_CLOCK_TURNS || c->kind == SALTUS_CLOCK_JUMPS) {
             c->when.result = c->row + 1;
             SALTUS_TRY(saltus_compile(f, e, &c->holds, err));
             SALTUS_TRY(saltus_compile_interval(f, e, &c->interval, err));
@@ -296,29 +296,178 @@ static bool is_switch(saltus_freezer *f, const saltus_expr *e)
            !saltus_moves(f, right);
 }
 
-const saltus_expr *saltus_compare_moments(saltus_freezer *f, const saltus_expr *e)
+static bool is_zero(const saltus_expr *e)
+{
+    return e->op == SALTUS_OP_CONST && e->value == 0.0;
+}
+
+static bool is_rounded(const saltus_expr *e)
+{
+    return e->op == SALTUS_OP_FLOOR || e->op == SALTUS_OP_CEIL;
+}
+
+/* The x / c of c * floor(x / c), or of the same with ceil; NULL: e is no such. */
+static const saltus_expr *quotient_of_multiple(const saltus_expr *e, const saltus_expr *x)
+{
+    for (int i = 0; i < 2 && e->op == SALTUS_OP_MUL; ++i) {
+        const saltus_expr *c = e->args[i], *whole = e->args[!i];
+        if (is_rounded(whole) && whole->args[0]->op == SALTUS_OP_DIV &&
+            saltus_same_expr(whole->args[0]->args[0], x) &&
+            saltus_same_expr(whole->args[0]->args[1], c)) {
+            return whole->args[0];
+        }
+    }
+    return NULL;
+}
+
+/* The remainder of x by c; no x: something else. */
+typedef struct remainder {
+    const saltus_expr *x, *c;
+} remainder;
+
+/* x - c * floor(x / c) is one too; programs write it as a piecewise of that and the same with ceil.
+ */
+static remainder remainder_of(const saltus_freezer *f, const saltus_expr *e)
+{
+    remainder r = {NULL, NULL};
+    if (e->op == SALTUS_OP_VARIABLE && e->variable < (int)f->model->n_variables &&
+        f->rules[e->variable]) {
+        return remainder_of(f, f->rules[e->variable]);
+    }
+    if (e->op == SALTUS_OP_REM) {
+        return (remainder){e->args[0], e->args[1]};
+    }
+    if (e->op == SALTUS_OP_SUB) {
+        const saltus_expr *q = quotient_of_multiple(e->args[1], e->args[0]);
+        return q ? (remainder){q->args[0], q->args[1]} : r;
+    }
+    for (int i = 0; i < e->n_args && e->op == SALTUS_OP_PIECEWISE && e->n_args % 2 == 1; i += 2) {
+        const remainder of_piece = remainder_of(f, e->args[i]);
+        if (!of_piece.x ||
+            (r.x && (!saltus_same_expr(r.x, of_piece.x) || !saltus_same_expr(r.c, of_piece.c)))) {
+            return (remainder){NULL, NULL};
+        }
+        r = of_piece;
+    }
+    return r;
+}
+
+/* What is a whole number where the remainder is d, from 0 to below c, and x is not negative. */
+static const saltus_expr *whole_at_remainder(saltus_freezer *f, remainder r, const saltus_expr *d)
+{
+    saltus_arena *arena = f->arena;
+    const saltus_expr *x = r.x;
+    if (!is_zero(d)) {
+        const saltus_expr *left = saltus_expr_2(arena, SALTUS_OP_SUB, r.c, d);
+        if (!left || !saltus_is_constant(f, left) || !saltus_is_constant(f, d) ||
+            !(saltus_deciding_value(f, left, true) > 0.0) ||
+            !(saltus_deciding_value(f, d, true) >= 0.0)) {
+            return NULL;
+        }
+        x = saltus_expr_2(arena, SALTUS_OP_SUB, x, d);
+    }
+    return saltus_expr_2(arena, SALTUS_OP_DIV, x, r.c);
+}
+
+/* What is a whole number where x is floor(x), or c * floor(x / c), which is there on one side of 0;
+ * NULL: there is nothing such. */
+static const saltus_expr *whole_of_itself(const saltus_expr *x, const saltus_expr *other)
+{
+    return is_rounded(other) && saltus_same_expr(other->args[0], x)
+               ? x
+               : quotient_of_multiple(other, x);
+}
+
+/* What is a whole number where a and b are equal, and only there, once *from is not negative; NULL:
+ * nothing is known. */
+static const saltus_expr *whole_where_equal(saltus_freezer *f, const saltus_expr *a,
+                                            const saltus_expr *b, const saltus_expr **from)
+{
+    const remainder r = remainder_of(f, a);
+    *from = NULL;
+    if (r.x && !saltus_reads_time(f, b)) {
+        *from = is_zero(b) ? NULL : r.x;
+        return whole_at_remainder(f, r, b);
+    }
+    if (a->op == SALTUS_OP_SUB && is_zero(b)) {
+        const saltus_expr *u = whole_of_itself(a->args[0], a->args[1]);
+        return u ? u : whole_of_itself(a->args[1], a->args[0]);
+    }
+    return whole_of_itself(a, b);
+}
+
+/* Whether e is the time, times and plus constants: it is no whole number for longer than a moment.
+ */
+static bool goes_up(saltus_freezer *f, const saltus_expr *e)
+{
+    saltus_op op = SALTUS_OP_GE;
+    const saltus_expr *right = saltus_expr_const(f->arena, 0.0);
+    return right && saltus_reads_time(f, e) && isolate_time(f, e, &op, &right) && right &&
+           saltus_is_constant(f, right);
+}
+
+/* a == b as a flag of moments; *out is NULL when it cannot be one. */
+static saltus_status make_jumping(saltus_freezer *f, const saltus_expr *e, const saltus_expr **out,
+                                  saltus_error *err)
+{
+    enum { MOST_OPERATIONS = 10000 };
+    saltus_status status = SALTUS_OK;
+    int left = MOST_OPERATIONS;
+    const saltus_expr *from, *next = NULL;
+    const saltus_expr *u = whole_where_equal(f, e->args[0], e->args[1], &from);
+    u = u ? u : whole_where_equal(f, e->args[1], e->args[0], &from);
+    *out = NULL;
+    u = u ? put_in_rules(f, u, &left) : NULL;
+    if (!u || f->model->space || !goes_up(f, u)) {
+        return SALTUS_OK;
+    }
+    u = saltus_expr_1(f->arena, SALTUS_OP_FLOOR, u);
+    SALTUS_NEED(u);
+    SALTUS_TRY(push_clock(f, (saltus_clock){.kind = SALTUS_CLOCK_JUMPS}, u, out, err));
+    SALTUS_TRY(push_clock(f, (saltus_clock){.kind = SALTUS_CLOCK_NEXT}, NULL, &next, err));
+    if (from) {
+        *out = saltus_expr_2(
+            f->arena, SALTUS_OP_AND, *out,
+            saltus_expr_2(f->arena, SALTUS_OP_GE, from, saltus_expr_const(f->arena, 0.0)));
+        SALTUS_NEED(*out);
+    }
+done:
+    return status;
+}
+
+saltus_status saltus_compare_moments(saltus_freezer *f, const saltus_expr *e,
+                                     const saltus_expr **out, saltus_error *err)
 {
     enum { SIDES = 2 };
+    saltus_status status = SALTUS_OK;
     saltus_arena *arena = f->arena;
+    *out = e;
     if (!saltus_reads_time(f, e) || e->n_args == 0) {
-        return e;
+        goto done;
     }
     if (e->op == SALTUS_OP_EQ && is_switch(f, e)) {
-        const saltus_expr *const not_before =
-                                     saltus_expr_2(arena, SALTUS_OP_GE, e->args[0], e->args[1]),
-                                 *const not_after =
-                                     saltus_expr_2(arena, SALTUS_OP_LE, e->args[0], e->args[1]);
-        return saltus_expr_2(arena, SALTUS_OP_AND, not_before, not_after);
+        *out = saltus_expr_2(arena, SALTUS_OP_AND,
+                             saltus_expr_2(arena, SALTUS_OP_GE, e->args[0], e->args[1]),
+                             saltus_expr_2(arena, SALTUS_OP_LE, e->args[0], e->args[1]));
+        SALTUS_NEED(*out);
+        goto done;
+    }
+    if (e->op == SALTUS_OP_EQ) {
+        SALTUS_TRY(make_jumping(f, e, out, err));
+        if (*out) {
+            goto done;
+        }
+        *out = e;
     }
     const saltus_expr *args[SIDES];
     if (e->n_args > SIDES || e->op == SALTUS_OP_PIECEWISE) {
-        return e;
+        goto done;
     }
     for (int i = 0; i < e->n_args; ++i) {
-        args[i] = saltus_compare_moments(f, e->args[i]);
-        if (!args[i]) {
-            return NULL;
-        }
+        SALTUS_TRY(saltus_compare_moments(f, e->args[i], &args[i], err));
     }
-    return saltus_expr_n(arena, e->op, e->n_args, args);
+    *out = saltus_expr_n(arena, e->op, e->n_args, args);
+    SALTUS_NEED(*out);
+done:
+    return status;
 }
