@@ -354,6 +354,22 @@ static void long_runs_are_told_beforehand(void **state)
     assert_done(&o);
 }
 
+/* Of 5 e^-t and t: they meet at 1.3267. By methods that know counts the time of the switch follows
+ * from them. */
+static void amounts_are_compared_with_the_time(void **state)
+{
+    (void)state;
+    write_file("meet.yaml", "species: {A: 5}\nparameters: {met: 0}\nreactions: {r: A -> 0 @ 1}\n"
+                            "events: {e: {when: A <= time, set: {met: time}}}\n");
+    outcome o = saltus("run meet.yaml --until 3 --points 1 --method ode --species met -q -o m.h5");
+    assert_done(&o);
+    o = saltus("export m.h5");
+    assert_non_null(strstr(o.out, "\n0,3,"));
+    assert_true(fabs(strtod(strstr(o.out, "\n0,3,") + 5, NULL) - 1.3267246652422002) < 1e-6);
+    o = saltus("run meet.yaml --until 3 --method hybrid");
+    assert_refused(&o, 2, "a time at which something switches follows counts");
+}
+
 /* ---- units of well-mixed models ---- */
 
 static const char with_units[] =
@@ -487,10 +503,15 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter_with_amounts, leave_directory)
     const struct CMUnitTest tests[] = {
-        TEST(volumes_keep_concentrations), TEST(moles_are_as_many_as_asked),
-        TEST(what_is_proposed_works),      TEST(wrong_volumes_are_refused),
-        TEST(units_are_converted),         TEST(wrong_units_are_refused),
-        TEST(runs_and_sweeps_take_them),   TEST(long_runs_are_told_beforehand),
+        TEST(volumes_keep_concentrations),
+        TEST(moles_are_as_many_as_asked),
+        TEST(what_is_proposed_works),
+        TEST(wrong_volumes_are_refused),
+        TEST(units_are_converted),
+        TEST(wrong_units_are_refused),
+        TEST(runs_and_sweeps_take_them),
+        TEST(long_runs_are_told_beforehand),
+        TEST(amounts_are_compared_with_the_time),
     };
     if (!getenv("SALTUS_COMMAND")) {
         (void)fprintf(stderr, "SALTUS_COMMAND must name the program\n");

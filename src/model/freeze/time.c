@@ -114,6 +114,27 @@ done:
     return status;
 }
 
+typedef struct moving_search {
+    const saltus_freezer *f;
+    bool any;
+} moving_search;
+
+static void note_moving(void *user, int species)
+{
+    moving_search *s = user;
+    for (size_t i = 0; i < s->f->model->n_variables; ++i) {
+        s->any |= s->f->net->bindings[i].row == species && s->f->reacts[i];
+    }
+}
+
+/* Whether e reads counts that reactions change, and not events alone. */
+static bool reads_moving_counts(const saltus_freezer *f, const saltus_expr *e)
+{
+    moving_search s = {.f = f};
+    saltus_visit_counts(f, e, note_moving, &s);
+    return s.any;
+}
+
 /* A comparison as a flag; *out is NULL when it cannot be one. */
 static saltus_status make_flag(saltus_freezer *f, const saltus_expr *e, const saltus_expr **out,
                                saltus_error *err)
@@ -127,7 +148,8 @@ static saltus_status make_flag(saltus_freezer *f, const saltus_expr *e, const sa
         return SALTUS_OK;
     }
     SALTUS_NEED(right);
-    if (saltus_moves(f, right)) { /* the time of a switch must be known beforehand */
+    if (saltus_moves(f, right) || /* the time of a switch must be known beforehand */
+        ((f->law_mode & SALTUS_AMOUNTS_REAL) && reads_moving_counts(f, right))) {
         return SALTUS_OK;
     }
     SALTUS_TRY(push_clock(f,
@@ -193,27 +215,6 @@ static saltus_status make_turning(saltus_freezer *f, const saltus_expr *e, const
     SALTUS_TRY(push_clock(f, (saltus_clock){.kind = SALTUS_CLOCK_NEXT}, NULL, &next, err));
 done:
     return status;
-}
-
-typedef struct moving_search {
-    const saltus_freezer *f;
-    bool any;
-} moving_search;
-
-static void note_moving(void *user, int species)
-{
-    moving_search *s = user;
-    for (size_t i = 0; i < s->f->model->n_variables; ++i) {
-        s->any |= s->f->net->bindings[i].row == species && s->f->reacts[i];
-    }
-}
-
-/* Whether e reads counts that reactions change, and not events alone. */
-static bool reads_moving_counts(const saltus_freezer *f, const saltus_expr *e)
-{
-    moving_search s = {.f = f};
-    saltus_visit_counts(f, e, note_moving, &s);
-    return s.any;
 }
 
 saltus_status saltus_compile_clocks(saltus_freezer *f, saltus_error *err)
