@@ -105,6 +105,25 @@ static saltus_status make_points(session *s, saltus_error *err)
                                : status;
 }
 
+/* A value that no point has is told of. */
+static void warn_of_set(const session *s)
+{
+    const saltus_cli_settings *set = &s->of.a->changes.set;
+    for (int i = 0; i < set->n; ++i) {
+        const char *equals = strrchr(set->items[i], '=');
+        for (int a = 0; equals && a < saltus_sweep_n_axes(s->sweep); ++a) {
+            const char *name = saltus_sweep_name(s->sweep, a);
+            if (strlen(name) == (size_t)(equals - set->items[i]) &&
+                strncmp(name, set->items[i], strlen(name)) == 0) {
+                char text[300];
+                (void)snprintf(text, sizeof text, "--set '%.200s' is of no account: it is varied",
+                               set->items[i]);
+                saltus_cli_say("saltus: warning: ", text);
+            }
+        }
+    }
+}
+
 enum { MOST_CHECKED = 1000 };
 
 /* Values that the model or the method refuses are found before there is a file: every value of a
@@ -170,6 +189,7 @@ static saltus_status plan_first(session *s, saltus_model **model, saltus_backend
     }
     if (!s->of.a->quiet) {
         saltus_cli_say_warnings(*model, s->of.a->method);
+        warn_of_set(s);
     }
     if (status == SALTUS_OK) {
         status = saltus_plan_create(*model, *backend, &s->options.plan, plan, err);

@@ -437,6 +437,17 @@ static void wrong_sweeps_leave_nothing(void **state)
 }
 
 /* A point's run may fail when those before it are done: they stay, and the message names it. */
+static void what_is_varied_need_not_be_set(void **state)
+{
+    (void)state;
+    outcome o =
+        saltus("sweep decay.yaml --vary k=list:1,2 --set A=5 --set k=3 --until 1 --points 2 "
+               "-o x.csv");
+    assert_int_equal(o.code, 0);
+    assert_non_null(strstr(o.err, "saltus: warning: --set 'k=3' is of no account: it is varied\n"));
+    assert_null(strstr(o.err, "A=5"));
+}
+
 static void failing_points_are_named(void **state)
 {
     (void)state;
@@ -537,6 +548,7 @@ int main(void)
         TEST(stats_and_export_tell_of_sweeps),
 
         TEST(wrong_sweeps_leave_nothing),
+        TEST(what_is_varied_need_not_be_set),
         TEST(failing_points_are_named),
         TEST(interrupted_sweeps_keep_the_points_before),
         TEST(size_limits_leave_the_points_before),
