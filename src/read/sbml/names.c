@@ -251,8 +251,8 @@ static const sbml_symbol *find_called(const sbml_converter *c, const sbml_scope 
     char full[500];
     for (size_t n = strlen(caller); n > 2; --n) {
         const bool is_prefix = caller[n - 1] == '_' && caller[n - 2] == '_';
-        if (is_prefix && n + strlen(name) < sizeof full) {
-            (void)snprintf(full, sizeof full, "%.*s%s", (int)n, caller, name);
+        const int length = snprintf(full, sizeof full, "%.*s%s", (int)n, caller, name);
+        if (is_prefix && length > 0 && (size_t)length < sizeof full) {
             const sbml_symbol *symbol = sbml_find(c->r, full);
             if (symbol && symbol->kind == NAME_FUNCTION) {
                 return symbol;
