@@ -551,6 +551,27 @@ static void rates_alone_have_the_bits_of_the_cpu(void **state)
     }
 }
 
+/* Beside rate rules reactions are many, and no two of their groups are alike. */
+static void rates_beside_many_reactions_have_the_bits_of_the_cpu(void **state)
+{
+    enum { N = 160 };
+    char text[60 * N + 200];
+    size_t at = (size_t)snprintf(text, sizeof text,
+                                 "species: {A: 9, B: 0}\nparameters: {y: 1}\n"
+                                 "rate rules: {y: A - y}\nreactions:\n  in: 0 -> A @ y\n");
+    (void)state;
+    need_gpu("cuda");
+    for (int i = 0; i < N; ++i) {
+        at += (size_t)snprintf(text + at, sizeof text - at, "  r%d: %s @ %s/(%d + %s)\n", i,
+                               i % 2 ? "A -> B" : "B -> A", i % 2 ? "A" : "B", i + 9,
+                               i % 2 ? "A" : "B");
+    }
+    saltus_model *m = bits_parse(text);
+    check_bits(m, "many reactions beside a rate rule", 0, 40);
+    check_that_none_runs_again(m, "many reactions beside a rate rule", "direct", "global", 40);
+    saltus_model_destroy(m);
+}
+
 /* Reactions that come where times are so large that a special time is theirs. */
 static void reactions_at_special_times_have_the_bits_of_the_cpu(void **state)
 {
@@ -1199,6 +1220,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(laws_that_are_alike_have_the_bits_of_the_cpu),
         cmocka_unit_test(rates_that_bend_have_the_bits_of_the_cpu),
         cmocka_unit_test(rates_alone_have_the_bits_of_the_cpu),
+        cmocka_unit_test(rates_beside_many_reactions_have_the_bits_of_the_cpu),
         cmocka_unit_test(reactions_at_special_times_have_the_bits_of_the_cpu),
         cmocka_unit_test(mean_fields_have_the_bits_of_the_cpu),
         cmocka_unit_test(large_mean_fields_are_the_cpus),

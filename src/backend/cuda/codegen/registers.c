@@ -295,13 +295,16 @@ static bool is_touched(const saltus_tables *t, int h)
 saltus_form saltus_registers_form(const saltus_tables *t)
 {
     saltus_kind kinds[SALTUS_MAX_GROUPS];
-    const int groups = saltus_n_groups(t), n = saltus_find_kinds(t, kinds);
+    const int groups = saltus_n_groups(t);
+    if (groups == 1 || t->n_thinned > 0 || t->n_rates > 0) {
+        return SALTUS_FLAT; /* however many groups, of which `kinds` has room for MAX_REACTIONS */
+    }
+    const int n = saltus_find_kinds(t, kinds);
     int grouped = 2 * SALTUS_FANOUT * n;
     for (int g = 0; g < groups; ++g) {
         grouped += is_touched(t, g) ? saltus_group_reactions(t, g) : 0;
     }
-    return groups == 1 || (groups == 2 && n == 2) || t->n_thinned > 0 || t->n_rates > 0
-               ? SALTUS_FLAT
+    return groups == 2 && n == 2                                ? SALTUS_FLAT
            : saltus_uniform_fits(t) && t->n_reactions < grouped ? SALTUS_UNIFORM
                                                                 : SALTUS_GROUPED;
 }
