@@ -918,8 +918,9 @@ static void dead_ends_have_the_bits_of_the_cpu(void **state)
     saltus_model_destroy(m);
 }
 
-/* Reactions that lack what they take and do nothing then: in one group, in two, with events, and in
- * more groups, which leave such trajectories to the CPU. */
+/* Reactions that lack what they take and do nothing then: in one group, in two, with events, with
+ * laws that are no number then, each by itself or alike, and in more groups, which leave such
+ * trajectories to the CPU. */
 static const char *const idle[] = {
     "reactions:\n  eat: {equation: A + 2 C -> 2 B + C, law: 3}\n  make: {equation: 0 -> A, law: "
     "2}\n"
@@ -933,25 +934,32 @@ static const char *const idle[] = {
     "reactions:\n  eat: {equation: A + 2 C -> 2 B + C, law: 3}\n  make: {equation: 0 -> A, law: "
     "k}\n"
     "  turn: B -> C @ 1\n  lose: {equation: C -> 0, law: 1.5}\n"
-    "events:\n  cut: {when: B > 5, set: {B: 1, k: k + 0.5}}\n  e: {at: 1.3, set: {C: 0}}\n"};
+    "events:\n  cut: {when: B > 5, set: {B: 1, k: k + 0.5}}\n  e: {at: 1.3, set: {C: 0}}\n",
+    "reactions:\n  eat: {equation: A + 2 C -> C, law: 5*A*C/(A + C)}\n  a: 0 -> A @ k\n"
+    "  c: 0 -> C @ 1\n  drop: {equation: B -> 0, law: k*B/log(1 + B)}\n"
+    "  lose: {equation: A -> B, law: \"piecewise(A, A > 0, -1)\"}\n",
+    "reactions:\n  a: {equation: A -> 0, law: 4*A^1.5/(A^1.5 + A)}\n"
+    "  b: {equation: B -> 0, law: 3*B^1.5/(B^1.5 + B)}\n  c: 0 -> A @ k\n  d: 0 -> B @ 1\n"
+    "  e: C -> A @ 1\n"};
 
 static void reactions_that_idle_have_the_bits_of_the_cpu(void **state)
 {
+    enum { N_IDLE = sizeof idle / sizeof *idle };
     char text[2000], name[40];
     (void)state;
     need_gpu("cuda");
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < N_IDLE + 1; ++i) {
         int at =
             snprintf(text, sizeof text,
                      "lacking reactants: idle\nspecies: {A: 5, B: 3, C: 2}\nparameters: {k: 1}\n%s",
-                     idle[i < 3 ? i : 0]);
-        for (int r = 0; i == 3 && r < 20; ++r) {
+                     idle[i < N_IDLE ? i : 0]);
+        for (int r = 0; i == N_IDLE && r < 20; ++r) {
             at += snprintf(text + at, sizeof text - (size_t)at, "  r%d: A -> B @ 0.01\n", r);
         }
         saltus_model *m = bits_parse(text);
         (void)snprintf(name, sizeof name, "idle %d", i);
-        check_bits(m, name, i == 2 ? REGISTERS : ALL, 100);
-        if (i < 3) {
+        check_bits(m, name, i == 0 || i == 1 || i == N_IDLE ? ALL : REGISTERS, 100);
+        if (i < N_IDLE) {
             check_that_none_runs_again(m, name, "direct", "registers", 100);
         }
         saltus_model_destroy(m);

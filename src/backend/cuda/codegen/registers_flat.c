@@ -36,6 +36,35 @@ void saltus_put_flat_state(const saltus_writer *w)
                     "*a)\n{\n    (void)a;\n    (void)s;\n}\n");
 }
 
+/* Whether reaction r takes something that it may lack, and does nothing then. */
+static bool takes(const saltus_tables *t, int r)
+{
+    bool does = false;
+    for (int c = t->change_row[r]; c < t->change_row[r + 1]; ++c) {
+        does |= t->idles && t->change_amount[c] < 0;
+    }
+    return does;
+}
+
+/* Write what is done where a law is negative or no number, as 0 / 0 is where all that it reads has
+ * run out: a reaction that lacks what it takes has propensity 0. */
+static void put_check(const saltus_writer *w, int r)
+{
+    const saltus_tables *t = w->t;
+    if (!takes(t, r)) {
+        fprintf(w->out, "    *bad |= !(a%d >= 0.0);\n", r);
+        return;
+    }
+    fprintf(w->out, "    if (SALTUS_RARE(!(a%d >= 0.0))) {\n        a%d = 0", r, r);
+    for (int c = t->change_row[r]; c < t->change_row[r + 1]; ++c) {
+        if (t->change_amount[c] < 0) {
+            fprintf(w->out, " || SALTUS_X(%d) < %" PRId64 ".0", t->change_species[c],
+                    -t->change_amount[c]);
+        }
+    }
+    fprintf(w->out, " ? 0.0 : a%d;\n        *bad |= !(a%d >= 0.0);\n    }\n", r, r);
+}
+
 /* Write how the running sums of a group's propensities, c of each reaction, follow from the counts.
  */
 static void put_group_function(const saltus_writer *w, int g)
@@ -52,12 +81,14 @@ static void put_group_function(const saltus_writer *w, int g)
         } else if (saltus_is_moving(w->t, r)) {
             fprintf(w->out, "    const double a%d = s->m%d;\n", r, r);
         } else if (is_kept) {
-            fprintf(w->out, "    const double a%d = s->a%d;\n", r, r);
+            fprintf(w->out, "    %sdouble a%d = s->a%d;\n", takes(w->t, r) ? "" : "const ", r, r);
         } else {
-            fprintf(w->out, "    const double a%d = saltus_law%d(s);\n", r, r);
+            fprintf(w->out, "    %sdouble a%d = saltus_law%d(s);\n", takes(w->t, r) ? "" : "const ",
+                    r, r);
         }
-        if (w->t->law_program[r] >= 0 && thinned < 0 && !is_kept && !saltus_is_moving(w->t, r)) {
-            fprintf(w->out, "    *bad |= !(a%d >= 0.0);\n", r);
+        if (w->t->law_program[r] >= 0 && thinned < 0 && !saltus_is_moving(w->t, r) &&
+            (!is_kept || w->t->idles)) {
+            put_check(w, r);
         }
         if (r == first) {
             fprintf(w->out, "    s->c%d = a%d;\n", r, r);

@@ -1,7 +1,8 @@
 /* Flat kernels with general laws: those that do the same to other numbers, such as the Hill laws of
  * a switch, have one code, in which what they read is chosen by the reaction that has fired. So an
  * event computes as many of them as it may have changed, at most, whatever reactions the threads of
- * a warp have fired, and nothing branches. Their values are kept from event to event. */
+ * a warp have fired, and nothing branches. Their values are kept from event to event. Where
+ * reactions may lack what they take, values are looked at when they are summed. */
 #include "backend/cuda/codegen/registers_text.h"
 
 #include "kernel/base/ops.h"
@@ -241,8 +242,10 @@ void saltus_put_shapes(const saltus_writer *w)
     for (int k = 0; k < n; ++k) {
         for (int i = 0; i < shapes[k].n_laws; ++i) {
             const int r = shapes[k].laws[i];
-            fprintf(w->out, "    s->a%d = saltus_law%d(s);\n    *bad |= !(s->a%d >= 0.0);\n", r, r,
-                    r);
+            fprintf(w->out, "    s->a%d = saltus_law%d(s);\n", r, r);
+            if (!w->t->idles) {
+                fprintf(w->out, "    *bad |= !(s->a%d >= 0.0);\n", r);
+            }
         }
     }
     fprintf(w->out, "}\n");
@@ -292,7 +295,7 @@ static void put_change(const saltus_writer *w, const saltus_shape *s, int number
     for (int i = 0; i < s->n_leaves; ++i) {
         fprintf(w->out, ", l%d", i);
     }
-    fprintf(w->out, ");\n        bad |= !(value >= 0.0);\n");
+    fprintf(w->out, ");\n%s", w->t->idles ? "" : "        bad |= !(value >= 0.0);\n");
     for (int i = 0; i < s->n_laws; ++i) {
         fprintf(w->out, "        s->a%d = q == %d ? value : s->a%d;\n", s->laws[i], i, s->laws[i]);
     }
