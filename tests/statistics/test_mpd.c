@@ -8,6 +8,9 @@
 
 #include "../support/rdme.h"
 
+#define SALTUS_LANES 1
+#include "kernel/rdme/react.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -265,6 +268,23 @@ static void endless_steps_are_refused(void **state)
     saltus_model_destroy(m);
 }
 
+/* Particles of one site move by words of their own, also far behind the first ones. */
+static void ranks_have_words_of_their_own(void **state)
+{
+    static const int64_t ranks[] = {0, 1 << 16, 1 << 24, 1 << 25, (1 << 24) + (1 << 16), INT32_MAX};
+    enum { N = sizeof ranks / sizeof *ranks };
+    uint32_t w[N][4];
+    saltus_mpd m = {0};
+    (void)state;
+    saltus_mpd_start(&m, 1, 0);
+    for (int i = 0; i < N; ++i) {
+        saltus_mpd_words(&m, SALTUS_PURPOSE_MOVE, 7, 85, 5, ranks[i], w[i]);
+        for (int k = 0; k < i; ++k) {
+            assert_memory_not_equal(w[k], w[i], sizeof *w);
+        }
+    }
+}
+
 /* ---- bits ---- */
 
 static void threads_and_samples_change_nothing(void **state)
@@ -473,6 +493,7 @@ int main(void)
         cmocka_unit_test(one_reaction_in_a_step),
         cmocka_unit_test(equilibria_and_sums),
         cmocka_unit_test(constant_laws_take),
+        cmocka_unit_test(ranks_have_words_of_their_own),
         cmocka_unit_test(infinite_propensities_are_refused),
         cmocka_unit_test(endless_steps_are_refused),
         cmocka_unit_test(threads_and_samples_change_nothing),

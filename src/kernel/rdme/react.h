@@ -49,16 +49,17 @@ SALTUS_FN void saltus_mpd_start(saltus_mpd *m, uint64_t seed, uint64_t trajector
 }
 
 /** Four random words for number `rank` of a species (below 2^16) in a site (below 2^40), in a step
- * (below 2^40). These make the two 64-bit numbers of a Philox counter:
+ * (below 2^40). These make the two numbers of a Philox counter, of 64 and of 56 bits:
  *
  *     bits   63 ... 56        55 ... 40    39 ... 0
  *     first  rank 23 ... 16   species      site
  *
- *     bits   63 ... 56        55 ... 16    15 ... 0
- *     second rank 31 ... 24   step         rank 15 ... 0
+ *     bits   55 ... 16    15 ... 0
+ *     second step         rank 15 ... 0
  *
- * A Philox counter holds 56 bits of the second number, because the purpose takes the others. So
- * ranks that differ by a multiple of 2^24 have the same words.
+ * Bits 31 ... 24 of the rank are in bits 55 ... 48 of the second number, by an exclusive or with
+ * the highest bits of the step. So no two ranks in one step have the same words, nor have two steps
+ * below 2^32.
  *
  * Example: particle 2 of species 5 in site 85, step 7: first is 5 << 40 | 85 = 0x0000050000000055,
  * second is 7 << 16 | 2 = 0x0000000000070002. With purpose SALTUS_PURPOSE_MOVE, w[0], w[1] and w[2]
@@ -69,7 +70,7 @@ SALTUS_FN void saltus_mpd_words(const saltus_mpd *m, uint32_t purpose, int64_t s
 {
     saltus_philox_keyed(
         m->keys, purpose, (uint64_t)site | (uint64_t)species << 40 | (uint64_t)(rank >> 16) << 56,
-        (uint64_t)step << 16 | (uint64_t)(rank & 0xffff) | (uint64_t)(rank >> 24) << 56, w);
+        ((uint64_t)step << 16 | (uint64_t)(rank & 0xffff)) ^ (uint64_t)(rank >> 24) << 48, w);
 }
 
 SALTUS_FN int saltus_mpd_type(const saltus_mpd *m, uint32_t site)
