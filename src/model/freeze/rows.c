@@ -76,7 +76,9 @@ static saltus_status find_changes(saltus_rows *rows, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_freezer *f = &rows->f;
-    rows->row = saltus_calloc((size_t)saltus_point_of(&f->net->tables).size, sizeof *rows->row);
+    const saltus_point at = saltus_point_of(&f->net->tables);
+    const uint8_t *set = f->net->set_numbers;
+    rows->row = saltus_calloc((size_t)at.size, sizeof *rows->row);
     rows->products = saltus_calloc(f->n_steps, sizeof *rows->products);
     rows->variables = saltus_calloc((size_t)f->n_order, sizeof *rows->variables);
     rows->steps = saltus_calloc(f->n_steps, sizeof *rows->steps);
@@ -89,14 +91,14 @@ static saltus_status find_changes(saltus_rows *rows, saltus_error *err)
             rows->variables[rows->n_variables++] = f->order[k];
         }
     }
-    for (size_t r = 0; r < f->n_steps; ++r) {
-        if (has_given_rate(f, &f->steps[r])) {
+    for (size_t r = 0; r < f->n_steps && set; ++r) {
+        if (set[r]) {
             (void)saltus_find_product(f, f->steps[r].law, &rows->products[r]);
             rows->steps[rows->n_steps++] = (int)r;
         }
     }
-    for (size_t i = 0; i < f->n_constants; ++i) {
-        if (saltus_reads_set(f, f->constants[i].e)) {
+    for (size_t i = 0; i < f->n_constants && set; ++i) {
+        if (set[(size_t)at.constants + i]) {
             rows->constants[rows->n_constants++] = (int)i;
         }
     }
