@@ -57,6 +57,12 @@ typedef struct saltus_clock {
     int32_t strict; /**< 1: changes just after that time; 0: at it */
 } saltus_clock;
 
+/** Whether its next change is searched for, and stands in the next flag. */
+SALTUS_FN int saltus_clock_is_searched(const saltus_clock *c)
+{
+    return c->kind == SALTUS_CLOCK_TURNS || c->kind == SALTUS_CLOCK_JUMPS;
+}
+
 typedef struct saltus_trigger {
     saltus_program trigger, delay, priority;
     int32_t has_delay, has_priority, persistent, initial_value, use_trigger_values;

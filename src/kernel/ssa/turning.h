@@ -26,11 +26,6 @@
 enum { SALTUS_MOST_CELLS = 4000, SALTUS_MANY_UNDECIDED = 256 };
 #define SALTUS_LOOK_SHARE 0x1p-10
 
-SALTUS_FN int saltus_clock_is_searched(const saltus_clock *c)
-{
-    return c->kind == SALTUS_CLOCK_TURNS || c->kind == SALTUS_CLOCK_JUMPS;
-}
-
 /* Whether the comparison holds at a time, 1 or 0; or the value there that jumps. */
 SALTUS_FN double saltus_turning_holds(saltus_trajectory *p, const saltus_clock *c, double time)
 {

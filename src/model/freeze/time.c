@@ -225,7 +225,7 @@ saltus_status saltus_compile_clocks(saltus_freezer *f, saltus_error *err)
         const saltus_expr *e = f->clock_when[i];
         saltus_clock *c = &f->clocks[i];
         c->row = t->row_flags + (int)i;
-        if (c->kind == SALTUS_CLOCK_TURNS || c->kind == SALTUS_CLOCK_JUMPS) {
+        if (saltus_clock_is_searched(c)) {
             c->when.result = c->row + 1;
             SALTUS_TRY(saltus_compile(f, e, &c->holds, err));
             SALTUS_TRY(saltus_compile_interval(f, e, &c->interval, err));
