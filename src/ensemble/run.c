@@ -412,6 +412,16 @@ static void deliver_rest(run *r)
     }
 }
 
+static void warn_of_no_columns(const run *r)
+{
+    const saltus_columns *columns = &r->plan->columns;
+    if (r->options->warn && columns->n_counts == 0 && columns->n_observables == 0) {
+        r->options->warn(r->options->warn_user,
+                         "nothing is recorded: no species, and nothing else that changes; columns "
+                         "that are named may be parameters and compartments");
+    }
+}
+
 static void warn_of_leaps(const run *r)
 {
     if (r->options->warn && saltus_plan_method_ops(r->plan)->leaps &&
@@ -585,6 +595,7 @@ saltus_status saltus_run_at_points(const saltus_plan *plan, const saltus_run_opt
     r.is_here = n_all(&r) == 1 && plan->backend->ops->kind == SALTUS_ON_CPU && !options->progress &&
                 !options->checkpoint;
     SALTUS_TRY(set_up(&r, err));
+    warn_of_no_columns(&r);
     warn_of_leaps(&r);
     r.told_at = saltus_now();
     const saltus_work how = {.user = &r,

@@ -163,6 +163,21 @@ static void tables_that_cannot_be(void **state)
     assert_no_temporary();
 }
 
+/* Of a model in which nothing changes there are the times, and a word of what can be named. */
+static void tables_without_columns(void **state)
+{
+    (void)state;
+    write_file("still.yaml", "parameters: {k: 2}\nreactions: {}\n");
+    outcome o = saltus("run still.yaml --until 1 --points 2 --runs 2 -o t.csv");
+    assert_int_equal(o.code, 0);
+    assert_non_null(strstr(o.err, "nothing is recorded"));
+    assert_file("t.csv", "run,time\n0,0\n0,1\n1,0\n1,1\n");
+    o = saltus("run still.yaml --until 1 --points 2 --species k -q -o k.csv");
+    assert_done(&o);
+    assert_string_equal(o.err, "");
+    assert_file("k.csv", "run,time,k\n0,0,2\n0,1,2\n");
+}
+
 /* Neither half a table nor a lost one. */
 static void a_table_that_does_not_fit_is_an_error(void **state)
 {
@@ -449,6 +464,7 @@ int main(void)
         TEST(tables_get_their_names_whole),
         TEST(links_stay_links),
         TEST(tables_that_cannot_be),
+        TEST(tables_without_columns),
         TEST(a_table_that_does_not_fit_is_an_error),
         TEST(runs_write_tables),
         TEST(other_endings_are_refused),

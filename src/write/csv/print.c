@@ -280,7 +280,8 @@ saltus_status saltus_results_print_csv(const saltus_results *r, FILE *out, saltu
     const locale_t plain = saltus_plain_numbers(&saved);
 
     SALTUS_NEED(buffer);
-    if (!r->has_counts && !r->has_observables) {
+    const bool has_columns = r->n_counts > 0 || r->n_observables > 0;
+    if (has_columns && !r->has_counts && !r->has_observables) {
         SALTUS_TRY(take_final(&view, err));
     }
     const saltus_box size = piece_size(&view);
