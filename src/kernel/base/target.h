@@ -44,18 +44,21 @@ typedef unsigned long long uint64_t;
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define SALTUS_FN static __device__ __forceinline__
 #define SALTUS_OUTLINE static __device__ __noinline__
+#define SALTUS_OPAQUE(x) asm("" : "+r"(x)) /* the compiler knows nothing of 32 bits */
 #define SALTUS_TABLE static __device__ const
 #define SALTUS_CONSTANT \
-    static __constant__ const /* an operand of any instruction, not two moves before it */
+    static __constant__ /* an operand of any instruction, not two moves before it */
 #elif defined(__GNUC__)
 #define SALTUS_FN static inline __attribute__((always_inline, unused))
 #define SALTUS_OUTLINE static __attribute__((noinline, unused))
 #define SALTUS_RARE(x) __builtin_expect((x) != 0, 0)
+#define SALTUS_OPAQUE(x)
 #define SALTUS_TABLE static const
 #define SALTUS_CONSTANT static const __attribute__((unused))
 #else
 #define SALTUS_FN static inline
 #define SALTUS_OUTLINE static
+#define SALTUS_OPAQUE(x)
 #define SALTUS_TABLE static const
 #define SALTUS_CONSTANT static const
 #endif
@@ -97,6 +100,13 @@ typedef unsigned long long uint64_t;
 #define SALTUS_THREAD ((int64_t)blockIdx.x * blockDim.x + threadIdx.x)
 #define SALTUS_STRIDE ((int64_t)gridDim.x * blockDim.x)
 #define SALTUS_THREAD_IN_BLOCK ((int)threadIdx.x)
+/* The same, kept in a register: read anew, it costs some 40 cycles. */
+SALTUS_FN int saltus_kept_thread_in_block(void)
+{
+    int i = SALTUS_THREAD_IN_BLOCK;
+    SALTUS_OPAQUE(i);
+    return i;
+}
 #define SALTUS_BLOCK_NUMBER ((int64_t)blockIdx.x)
 #define SALTUS_THREADS_OF_BLOCK ((int)blockDim.x)
 #ifndef SALTUS_LARGEST_BLOCK
@@ -123,6 +133,7 @@ extern __shared__ double saltus_shared[]; /* memory that the threads of a block 
 #define SALTUS_THREADS_OF_BLOCK SALTUS_BLOCK
 #endif
 #define SALTUS_THREAD_IN_BLOCK ((int)(saltus_thread % SALTUS_THREADS_OF_BLOCK))
+#define saltus_kept_thread_in_block() SALTUS_THREAD_IN_BLOCK
 #define SALTUS_BLOCK_NUMBER (saltus_thread / SALTUS_THREADS_OF_BLOCK)
 static int64_t saltus_thread, saltus_stride;
 static double saltus_shared[1 << 15] __attribute__((unused));
@@ -287,6 +298,16 @@ SALTUS_FN double saltus_divide(double a, double b)
 SALTUS_FN int saltus_divides(double b)
 {
     return (uint32_t)saltus_high_word(b) - 0x10000000u < 0x60000000u;
+}
+
+/* x 2^-32, for x within saltus_divides. */
+SALTUS_FN double saltus_part_of_word(double x)
+{
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+    return __hiloint2double(__double2hiint(x) - (32 << 20), __double2loint(x));
+#else
+    return x * 0x1p-32;
+#endif
 }
 
 /* *sum = a + b; returns 1 when that does not fit. */

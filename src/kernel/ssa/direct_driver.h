@@ -56,12 +56,22 @@
 #if SALTUS_HAPPENINGS
 #include "kernel/ssa/event_driver.h"
 #endif
+/* 1: the worker has the hooks of usual_driver.h. */
+#ifndef SALTUS_EARLY
+#define SALTUS_EARLY 0
+#endif
+/* 1: the state has hooks to choose a reaction and to let it fire, in usual_driver.h. */
+#ifndef SALTUS_CHOOSES
+#define SALTUS_CHOOSES 0
+#endif
 /* 1: a reaction may lack what it takes, and does nothing then. */
 #ifndef SALTUS_IDLES
 #define SALTUS_IDLES 0
 #endif
 /* 1: there may be event numbers at which nothing fires. */
 #define SALTUS_VOIDS (SALTUS_DRIFTS || SALTUS_HAPPENINGS || SALTUS_HUBS || SALTUS_IDLES)
+/* 1: events are those of usual_driver.h. */
+#define SALTUS_AT_ONCE (SALTUS_EARLY && !SALTUS_DRIFTS && !SALTUS_HAPPENINGS)
 
 #if SALTUS_DEVICE
 /* How far a worker's trajectory is. */
@@ -85,9 +95,14 @@ SALTUS_FN void saltus_course_end(const saltus_launch *a, saltus_course *c, uint6
     c->job = -1;
 }
 
+/* Whether the next sample is of the present state, up to time `end`, or before it. */
+SALTUS_FN int saltus_course_stands(const saltus_course *c, double end, int before)
+{
+    return !(end < c->stop) && !(before && end == c->stop);
+}
+
 /* Write what is left of a sample, and go on to the next. Returns 0 after the last. */
-SALTUS_FN int saltus_pass_sample(saltus_worker_state *s, const saltus_launch *a, uint64_t event,
-                                 saltus_course *c)
+SALTUS_FN int saltus_pass_sample(saltus_worker_state *s, const saltus_launch *a, saltus_course *c)
 {
 #if defined(SALTUS_COUNT) && !SALTUS_TOGETHER
     SALTUS_LOOP
@@ -102,13 +117,31 @@ SALTUS_FN int saltus_pass_sample(saltus_worker_state *s, const saltus_launch *a,
     }
 #endif
     saltus_state_record(s, a, c->stop, &c->to);
-    if (++c->sample == (uint32_t)a->n_times) {
-        saltus_course_end(a, c, event - (SALTUS_VOIDS ? c->voids : 0));
-        c->bad = 1; /* nothing else of this event counts */
-        return 0;
+    const int is_last = ++c->sample == (uint32_t)a->n_times;
+    c->stop = a->times[c->sample - (uint32_t)is_last];
+    return !is_last;
+}
+
+/* Write the samples of the present state, as saltus_course_stands has it, if the next is one.
+ * Returns 0 after the last of all. */
+SALTUS_FN int saltus_pass_samples(saltus_worker_state *s, const saltus_launch *a, saltus_course *c,
+                                  double end, int before, int stands)
+{
+    int goes_on = 1;
+#if SALTUS_TOGETHER
+    while (saltus_write_counts(s, a, stands, c->to.counts)) {
+        if (stands) { /* the other draws stay for the next events */
+            goes_on = saltus_pass_sample(s, a, c);
+            stands = goes_on && saltus_course_stands(c, end, before);
+        }
     }
-    c->stop = a->times[c->sample];
-    return 1;
+#else
+    while (stands) {
+        goes_on = saltus_pass_sample(s, a, c);
+        stands = goes_on && saltus_course_stands(c, end, before);
+    }
+#endif
+    return goes_on;
 }
 
 /* Go on where the last launch ended. */
@@ -236,11 +269,9 @@ SALTUS_FN void saltus_course_happens(saltus_course *c, saltus_worker_state *s,
 }
 #endif
 
-/* Whether the next sample is of the present state, up to time `end`, or before it. */
-SALTUS_FN int saltus_course_stands(const saltus_course *c, double end, int before)
-{
-    return !(end < c->stop) && !(before && end == c->stop);
-}
+#if SALTUS_AT_ONCE
+#include "kernel/ssa/usual_driver.h"
+#endif
 
 /** Anything unusual ends the trajectory with a failure, whatever its name: it is rerun on the CPU,
  * which reports what happened. Until then it may compute nonsense, but writes no sample that is not
@@ -273,6 +304,11 @@ SALTUS_KERNEL(saltus_by_worker, saltus_launch, a)
                 c.bad |= saltus_drifts_open(&s, c.t);
             }
 #endif
+#if SALTUS_AT_ONCE
+            if (!saltus_course_react(&c, &s, &draws, &a, h)) {
+                break;
+            }
+#else
             const double wait = saltus_worker_wait(&draws, &a, c.trajectory, c.block, h);
             const double total = saltus_state_total(&s, &a, &c.bad);
             double t_next = c.t + saltus_divide(wait, total);
@@ -292,19 +328,11 @@ SALTUS_KERNEL(saltus_by_worker, saltus_launch, a)
 #else
             const int ends_before = 0;
 #endif
-#if SALTUS_TOGETHER
-            int stands = saltus_course_stands(&c, t_next, ends_before);
-            while (saltus_write_counts(&s, &a, stands, c.to.counts)) {
-                if (stands) { /* the other draws stay for the next events */
-                    stands = saltus_pass_sample(&s, &a, event, &c) &&
-                             saltus_course_stands(&c, t_next, ends_before);
-                }
+            if (!saltus_pass_samples(&s, &a, &c, t_next, ends_before,
+                                     saltus_course_stands(&c, t_next, ends_before))) {
+                saltus_course_end(&a, &c, event - (SALTUS_VOIDS ? c.voids : 0));
+                c.bad = 1; /* nothing else of this event counts */
             }
-#else
-            while (saltus_course_stands(&c, t_next, ends_before) &&
-                   saltus_pass_sample(&s, &a, event, &c)) {
-            }
-#endif
 #if SALTUS_HAPPENINGS
             int happens = is_special;
             if (!is_special) {
@@ -336,8 +364,14 @@ SALTUS_KERNEL(saltus_by_worker, saltus_launch, a)
                 }
                 break;
             }
+#endif
         }
     }
+#if SALTUS_AT_ONCE
+    if (c.bad && c.job >= 0) {
+        saltus_course_end(&a, &c, 0);
+    }
+#endif
     saltus_course_save(&c, &s, &stream, &a, slot);
 }
 #endif

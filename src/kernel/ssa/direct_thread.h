@@ -33,7 +33,8 @@ SALTUS_FN void saltus_worker_draw(saltus_worker_draws *d, saltus_stream *stream,
 SALTUS_OUTLINE double saltus_wait_late(const saltus_launch *a, uint64_t trajectory, uint64_t block,
                                        int h)
 {
-    return saltus_wait_refined(a->seed, trajectory, 2 * block + (uint64_t)h);
+    return saltus_wait_refined(*(const volatile uint64_t *)&a->seed, trajectory,
+                               2 * block + (uint64_t)h);
 }
 
 SALTUS_FN double saltus_worker_wait(const saltus_worker_draws *d, const saltus_launch *a,
@@ -42,6 +43,18 @@ SALTUS_FN double saltus_worker_wait(const saltus_worker_draws *d, const saltus_l
     const uint32_t word = h == 0 ? d->w[0] : d->w[2];
     const double wait = saltus_exponential32(word);
     return SALTUS_RARE(word == 0) ? saltus_wait_late(a, trajectory, block, h) : wait;
+}
+
+#define SALTUS_EARLY 1
+/* The wait of event h, unless its word is 0. */
+SALTUS_FN double saltus_worker_early_wait(const saltus_worker_draws *d, int h)
+{
+    return saltus_exponential32(h == 0 ? d->w[0] : d->w[2]);
+}
+
+SALTUS_FN int saltus_worker_is_late(const saltus_worker_draws *d, int h)
+{
+    return (h == 0 ? d->w[0] : d->w[2]) == 0;
 }
 
 SALTUS_FN double saltus_worker_choice(const saltus_worker_draws *d, int h)

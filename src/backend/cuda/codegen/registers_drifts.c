@@ -237,6 +237,6 @@ void saltus_put_take(const saltus_writer *w)
             "%s            high = 0.0;\n    }\n"
             "    const int fires = is_candidate && l < law && !*bad;\n",
             SALTUS_REFINE);
-    saltus_put_changes(w, "fires");
+    saltus_put_changes(w);
     fprintf(w->out, "    return fires;\n}\n");
 }

@@ -184,21 +184,17 @@ static bool some_change(const saltus_tables *t, int s)
     return changes(t, 0, s) || (saltus_n_groups(t) == 2 && changes(t, 1, s));
 }
 
-void saltus_put_changes(const saltus_writer *w, const char *fires)
+void saltus_put_changes(const saltus_writer *w)
 {
     const saltus_tables *t = w->t;
     for (int s = 0; s < t->n_species; ++s) {
-        if (!some_change(t, s)) {
-            continue;
-        }
-        fprintf(w->out, "            SALTUS_X(%d) += ", s);
-        if (fires) {
-            fprintf(w->out, "!%s ? 0.0 : ", fires);
-        }
-        put_change(w, s);
-        fprintf(w->out, ";\n");
-        if (saltus_is_unsafe(t, s) && !may_idle(t)) {
-            fprintf(w->out, "            %sbad |= SALTUS_X(%d) < 0.0;\n", fires ? "*" : "", s);
+        if (some_change(t, s)) {
+            fprintf(w->out, "            SALTUS_X(%d) += !fires ? 0.0 : ", s);
+            put_change(w, s);
+            fprintf(w->out, ";\n");
+            if (saltus_is_unsafe(t, s)) {
+                fprintf(w->out, "            *bad |= SALTUS_X(%d) < 0.0;\n", s);
+            }
         }
     }
 }
@@ -210,9 +206,8 @@ static void put_whether_it_fires(const saltus_writer *w)
     fprintf(w->out, "    int fires = 1;\n");
     for (int i = 0; i < t->n_unsafe; ++i) {
         if (some_change(t, t->unsafe[i])) {
-            fprintf(w->out, "            fires &= SALTUS_X(%d) + (", t->unsafe[i]);
-            put_change(w, t->unsafe[i]);
-            fprintf(w->out, ") >= 0.0;\n");
+            fprintf(w->out, "    fires &= SALTUS_X(%d) + k->d%d >= 0.0;\n", t->unsafe[i],
+                    t->unsafe[i]);
         }
     }
 }
@@ -252,26 +247,116 @@ static void put_choose(const saltus_writer *w, bool exact)
     fprintf(w->out, "        near |= up %s %s(h);\n", below, of);
 }
 
-/* Write how a reaction is chosen and fires where there are one or two groups. */
-static void put_fire(const saltus_writer *w)
+/* Write a declaration of pg and isk0, isk1 …, with a text behind the name of each. */
+static void put_flags(const saltus_writer *w, const char *type, const char *pg, const char *is)
 {
-    const saltus_tables *t = w->t;
-    fprintf(w->out, SALTUS_FIRE_HEAD "    int bad = 0, near, pg = 0");
-    for (int i = 0; i + 1 < saltus_group_end(t, 0); ++i) {
-        fprintf(w->out, ", isk%d", i);
+    fprintf(w->out, "    %s pg%s", type, pg);
+    for (int i = 0; i + 1 < saltus_group_end(w->t, 0); ++i) {
+        fprintf(w->out, *is ? ", isk%d = %s%d" : ", isk%d", i, is, i);
     }
-    fprintf(w->out, ";\n    (void)pg;\n    {\n");
+    fprintf(w->out, ";\n");
+}
+
+/* Write how what was chosen is kept, and what it changes. */
+static void put_kept_choice(const saltus_writer *w)
+{
+    fprintf(w->out, "    k->pg = pg;\n");
+    for (int i = 0; i + 1 < saltus_group_end(w->t, 0); ++i) {
+        fprintf(w->out, "    k->isk%d = isk%d;\n", i, i);
+    }
+    for (int s = 0; s < w->t->n_species; ++s) {
+        if (some_change(w->t, s)) {
+            fprintf(w->out, "    k->d%d = ", s);
+            put_change(w, s);
+            fprintf(w->out, ";\n");
+        }
+    }
+}
+
+/* Write saltus_chosen: a reaction, and what it changes. */
+static void put_chosen_type(const saltus_writer *w)
+{
+    fprintf(w->out, "typedef struct saltus_chosen {\n");
+    put_flags(w, "int", "", "");
+    for (int s = 0; s < w->t->n_species; ++s) {
+        if (some_change(w->t, s)) {
+            fprintf(w->out, "    double d%d;\n", s);
+        }
+    }
+    fprintf(w->out, "} saltus_chosen;\n");
+}
+
+/* Write how a reaction is chosen by its word, and where that does not decide, with further bits. */
+static void put_choices(const saltus_writer *w)
+{
+    fprintf(w->out, SALTUS_REFINE_FUNCTION
+            "SALTUS_FN int saltus_state_choose(const saltus_worker_state *s, double total,\n"
+            "                                  double word, saltus_chosen *k)\n"
+            "{\n    const double unit = saltus_part_of_word(total);\n"
+            "    const double low = word * unit, high = low + unit;\n    int near;\n");
+    put_flags(w, "int", " = 0", "");
+    fprintf(w->out, "    (void)pg;\n    {\n");
     put_choose(w, false);
-    fprintf(w->out, "    }\n    for (int refined = 0; SALTUS_RARE(near); refined = 1) {\n");
+    fprintf(w->out, "    }\n");
+    put_kept_choice(w);
+    fprintf(w->out,
+            "    return near;\n}\n"
+            "SALTUS_FN void saltus_state_decide(const saltus_worker_state *s, double total, double "
+            "word,\n"
+            "                                   const saltus_launch *a, uint64_t trajectory,\n"
+            "                                   uint64_t block, int event_half, saltus_chosen *k)\n"
+            "{\n    const double unit = total * SALTUS_TWO_M32;\n"
+            "    double low = word * unit, high = low + unit;\n    int near;\n");
+    put_flags(w, "int", " = 0", "");
+    fprintf(w->out, "    (void)pg;\n    for (int refined = 0;; refined = 1) {\n");
     put_choose(w, true);
     fprintf(w->out, "        if (refined || !near) {\n            break;\n        }\n%s    }\n",
             SALTUS_REFINE);
-    if (may_idle(t)) {
+    put_kept_choice(w);
+    fprintf(w->out, "}\n");
+}
+
+/* Write how the chosen reaction fires. */
+static void put_apply(const saltus_writer *w)
+{
+    const saltus_tables *t = w->t;
+    const bool idles = may_idle(t);
+    fprintf(w->out, "SALTUS_FN int saltus_state_apply(saltus_worker_state *s, const saltus_chosen "
+                    "*k)\n{\n    int bad = 0;\n");
+    put_flags(w, "const int", " = k->pg", "k->isk");
+    fprintf(w->out, "    (void)pg;\n");
+    if (idles) {
         put_whether_it_fires(w);
     }
-    saltus_put_changes(w, may_idle(t) ? "fires" : NULL);
+    for (int s = 0; s < t->n_species; ++s) {
+        if (some_change(t, s)) {
+            fprintf(w->out, "    SALTUS_X(%d) += %sk->d%d;\n", s, idles ? "!fires ? 0.0 : " : "",
+                    s);
+            if (saltus_is_unsafe(t, s) && !idles) {
+                fprintf(w->out, "    bad |= SALTUS_X(%d) < 0.0;\n", s);
+            }
+        }
+    }
     saltus_put_shape_changes(w);
-    fprintf(w->out, "    return %s;\n}\n", may_idle(t) ? "bad | (fires ? 0 : 2)" : "bad");
+    fprintf(w->out, "    return %s;\n}\n", idles ? "bad | (fires ? 0 : 2)" : "bad");
+}
+
+/* Write how a reaction is chosen and fires where there are one or two groups. */
+static void put_fire(const saltus_writer *w)
+{
+    fprintf(w->out, "#define SALTUS_CHOOSES 1\n");
+    put_chosen_type(w);
+    put_choices(w);
+    put_apply(w);
+    fprintf(w->out,
+            "SALTUS_FN int saltus_state_fire(saltus_worker_state *s, double total, double word,\n"
+            "                                const saltus_launch *a, uint64_t trajectory,\n"
+            "                                uint64_t block, int event_half)\n"
+            "{\n    saltus_chosen k;\n"
+            "    const int near = saltus_state_choose(s, total, word, &k);\n"
+            "    if (SALTUS_RARE(near || !saltus_divides(total))) {\n"
+            "        saltus_state_decide(s, total, word, a, trajectory, block, event_half, &k);\n"
+            "    }\n    return saltus_state_apply(s, &k);\n}\n");
 }
 
 void saltus_put_flat(const saltus_writer *w)

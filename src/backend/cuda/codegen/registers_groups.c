@@ -374,7 +374,7 @@ void saltus_put_grouped_state(const saltus_writer *w)
             "#define SALTUS_K(i) SALTUS_X(%d + (i))\n"
             "SALTUS_FN void saltus_state_open(saltus_worker_state *s, const "
             "saltus_launch *a)\n{\n    (void)a;\n"
-            "    s->x = saltus_shared + SALTUS_THREAD_IN_BLOCK;\n"
+            "    s->x = saltus_shared + saltus_kept_thread_in_block();\n"
             "    s->x[%d * SALTUS_BLOCK] = 0.0; /* nowhere */\n}\n",
             w->t->n_species + 1, w->t->n_species);
 }

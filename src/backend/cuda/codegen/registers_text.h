@@ -12,7 +12,8 @@
     "SALTUS_OUTLINE double saltus_state_refine(const saltus_launch *a, double total, double " \
     "word,\n"                                                                                 \
     "                                          uint64_t trajectory, uint64_t block, int h)\n" \
-    "{\n    return saltus_choice_refined(total, word, a->seed, trajectory,\n"                 \
+    "{\n    return saltus_choice_refined(total, word, *(const volatile uint64_t *)&a->seed, " \
+    "trajectory,\n"                                                                           \
     "                                 2 * block + (uint64_t)h);\n}\n"
 /* How saltus_state_fire begins, and how it draws further bits for `low`. */
 #define SALTUS_FIRE_HEAD                                                                   \
@@ -86,8 +87,8 @@ void saltus_put_reactions(const saltus_writer *w);
  * `suffix`; without a branch. */
 void saltus_put_chosen(const saltus_writer *w, const int64_t *values, const char *suffix);
 /** The change of every species by the reaction that pg and isk0, isk1 … choose, where `fires`
- * holds; NULL: everywhere. */
-void saltus_put_changes(const saltus_writer *w, const char *fires);
+ * holds. */
+void saltus_put_changes(const saltus_writer *w);
 enum { SALTUS_MAX_SHAPES = SALTUS_FANOUT, SALTUS_MAX_LEAVES = 12 };
 
 /** Laws of a flat kernel that do the same to other numbers. */
