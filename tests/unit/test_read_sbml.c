@@ -350,6 +350,179 @@ static void functions_of_submodels_call_their_own(void **state)
 #undef TWICE
 }
 
+#define REPLACES(id, constant, value, of, in, factor)                         \
+    "<parameter id=\"" id "\" constant=\"" constant "\" value=\"" value "\">" \
+    "<comp:listOfReplacedElements><comp:replacedElement comp:idRef=\"" of     \
+    "\" comp:submodelRef=\"" in "\"" factor "/></comp:listOfReplacedElements></parameter>\n"
+#define TIMED(id, of, factor)                               \
+    "<comp:submodel comp:id=\"" id "\" comp:modelRef=\"" of \
+    "\" comp:timeConversionFactor=\"" factor "\"/>\n"
+#define FUNCTION(id, body)         \
+    "<functionDefinition id=\"" id \
+    "\">" MATH("<lambda><bvar>" CI("x") "</bvar>" body "</lambda>") "</functionDefinition>\n"
+#define CALL(id, argument) "<apply>" CI(id) argument "</apply>"
+#define FORMULA(id, math) "<assignmentRule variable=\"" id "\">" MATH(math) "</assignmentRule>\n"
+#define NOW                       \
+    "<csymbol encoding=\"text\" " \
+    "definitionURL=\"http://www.sbml.org/sbml/symbols/time\">t</csymbol>"
+#define OWN_RATE_OF(id)                                                                            \
+    "<apply><csymbol encoding=\"text\" definitionURL=\"http://www.sbml.org/sbml/symbols/rateOf\">" \
+    "r</csymbol>" CI(id) "</apply>"
+
+/* Names of the model, which flattening writes into laws, are not the local parameters that are
+ * called so. */
+static void local_parameters_of_submodels_are_their_own(void **state)
+{
+    (void)state;
+    saltus_model *m = read_text(COMPOSED(
+        LIST("Parameters",
+             PARAMETER("k", "true", "value=\"60\"") REPLACES("fast", "true", "9", "slow", "A", ""))
+            SUBMODELS(TIMED("A", "own", "k")),
+        DEFINITION("own",
+                   CELL LIST("Species", SPECIES("X", "true", "initialAmount=\"7\""))
+                       LIST("Parameters", PARAMETER("slow", "true", "value=\"2\"")) LIST(
+                           "Reactions",
+                           REACTION("R", REACTANTS(REFERENCE("X", "stoichiometry=\"1\"")),
+                                    MATH(APPLY("times", CI("k") CI("X") CI("slow") CI("fast")))
+                                        LIST("LocalParameters",
+                                             "<localParameter id=\"k\" value=\"0.5\"/>"
+                                             "<localParameter id=\"fast\" value=\"0.25\"/>"))))));
+    check_printed(m, reaction(m, "A__R")->law, "1/k*(A__R.k*A__X*fast*A__R.fast)");
+    check_number(variable(m, "A__R.k")->initial, 0.5);
+    check_number(variable(m, "A__R.fast")->initial, 0.25);
+    saltus_model_destroy(m);
+}
+
+/* A submodel has its own time in functions, and in what is per time. */
+static void functions_and_rates_of_submodels_have_their_time(void **state)
+{
+#define CLOCK                                                                                  \
+    LIST("FunctionDefinitions",                                                                \
+         FUNCTION("now", APPLY("times", CI("x") NOW)) FUNCTION("twice", CALL("now", CN("2")))) \
+    LIST("Parameters", PARAMETER("a", "false", "") PARAMETER("b", "false", "") PARAMETER(      \
+                           "c", "false", "value=\"1\"") PARAMETER("h", "true", "value=\"3\"")) \
+    LIST("Rules",                                                                              \
+         FORMULA("a", CALL("now", CN("7"))) FORMULA(                                           \
+             "b", CALL("twice", NOW)) "<rateRule variable=\"c\">" MATH(CN("5")) "</rateRule>\n")
+    (void)state;
+    saltus_model *m = read_text(COMPOSED(
+        CLOCK SUBMODELS(TIMED("A", "one", "h")),
+        DEFINITION("one", CLOCK SUBMODELS(SUBMODEL("B", "two") TIMED("C", "two", "h")))
+            DEFINITION("two", CLOCK LIST("InitialAssignments", INITIAL("h", OWN_RATE_OF("c"))))));
+    check_printed(m, variable(m, "a")->rule, "7*time");
+    check_printed(m, variable(m, "A__a")->rule, "7*(time/h)");
+    check_printed(m, variable(m, "A__b")->rule, "2*(time/h)");
+    check_printed(m, variable(m, "A__B__b")->rule, "2*(time/h)");
+    check_printed(m, variable(m, "A__C__b")->rule, "2*(time/A__h_times_h)");
+    check_printed(m, variable(m, "A__c")->rate, "5/h");
+    check_printed(m, variable(m, "A__B__h")->initial, "5/h*h");
+    check_printed(m, variable(m, "A__C__h")->initial, "5/A__h_times_h*A__h_times_h");
+    saltus_model_destroy(m);
+#undef CLOCK
+}
+
+/* A function calls those of its submodel, and is refused where one of them is gone. */
+static void functions_of_submodels_call_no_others(void **state)
+{
+#define CALLS                                                                             \
+    LIST("FunctionDefinitions", FUNCTION("g", CN("3")) FUNCTION("f", CALL("g", CI("x")))) \
+    LIST("Parameters", PARAMETER("p", "false", "")) LIST("Rules", FORMULA("p", CALL("f", CN("1"))))
+    (void)state;
+    check_refused(
+        COMPOSED(
+            LIST("FunctionDefinitions",
+                 FUNCTION("g",
+                          CN("100")) "<functionDefinition id=\"h\">"
+                                     "<comp:listOfReplacedElements><comp:replacedElement "
+                                     "comp:idRef=\"g\" "
+                                     "comp:submodelRef=\"A\"/></comp:listOfReplacedElements>" MATH(
+                                         "<lambda><bvar>" CI("x") "</bvar>" CN(
+                                             "7") "</lambda>") "</functionDefinition>\n")
+                SUBMODELS(SUBMODEL("A", "calls")),
+            DEFINITION("calls", CALLS)),
+        SALTUS_E_UNSUPPORTED, "uses function 'A__f', which calls 'g'", NULL);
+    check_refused(
+        COMPOSED(
+            LIST("FunctionDefinitions",
+                 FUNCTION(
+                     "g",
+                     CN("100")) "<functionDefinition id=\"f\">"
+                                "<comp:replacedBy comp:idRef=\"f\" comp:submodelRef=\"A\"/>" MATH(
+                                    "<lambda><bvar>" CI("x") "</bvar>" CN(
+                                        "7") "</lambda>") "</functionDefinition>\n")
+                SUBMODELS(SUBMODEL("A", "calls")),
+            DEFINITION("calls", CALLS)),
+        SALTUS_E_UNSUPPORTED, "uses function 'f', which calls 'g'", NULL);
+    /* what programs write for distributions */
+    saltus_model *m = read_text(COMPOSED(
+        SUBMODELS(SUBMODEL("A", "draws")),
+        DEFINITION("draws", LIST("FunctionDefinitions", FUNCTION("exponential", "<notanumber/>"))
+                                LIST("Parameters", PARAMETER("p", "true", ""))
+                                    LIST("InitialAssignments",
+                                         INITIAL("p", CALL("exponential", CN("4")))))));
+    check_printed(m, variable(m, "A__p")->initial, "exponential(4)");
+    saltus_model_destroy(m);
+#undef CALLS
+}
+
+/* libsbml writes p/c for each p of a submodel, wherever it comes from. */
+static void factors_that_would_be_mixed_up_are_refused(void **state)
+{
+#define BY(id, of, factor) REPLACES(id, "true", "2", of, "A", factor)
+#define BY_C " comp:conversionFactor=\"c\""
+#define BY_P " comp:conversionFactor=\"p\""
+#define C PARAMETER("c", "true", "value=\"3\"")
+#define TWO                                                                                    \
+    DEFINITION("two", LIST("Parameters", PARAMETER("x", "true", "") PARAMETER("y", "true", "") \
+                                             PARAMETER("z", "false", ""))                      \
+                          LIST("Rules", FORMULA("z", APPLY("plus", CI("x") CI("y")))))
+    char text[4000];
+    (void)state;
+    for (int i = 0; i < 2; ++i) { /* the other one by a factor, too, and without */
+        (void)snprintf(
+            text, sizeof text,
+            COMPOSED(LIST("Parameters", C "<parameter id=\"p\" constant=\"true\" value=\"2\">"
+                                          "<comp:listOfReplacedElements>"
+                                          "<comp:replacedElement comp:idRef=\"x\" "
+                                          "comp:submodelRef=\"A\" comp:conversionFactor=\"c\"/>"
+                                          "<comp:replacedElement comp:idRef=\"y\" "
+                                          "comp:submodelRef=\"A\"%s/>"
+                                          "</comp:listOfReplacedElements></parameter>\n")
+                         SUBMODELS(SUBMODEL("A", "two")),
+                     TWO),
+            i == 0 ? BY_C : "");
+        check_refused(
+            text, SALTUS_E_UNSUPPORTED,
+            "'p' replaces something of submodel 'A' by a conversion factor, and something "
+            "else, which is not supported",
+            NULL);
+    }
+    saltus_model *m = read_text(COMPOSED(LIST("Parameters", C BY("p", "x", BY_C) BY("q", "y", BY_C))
+                                             SUBMODELS(SUBMODEL("A", "two")),
+                                         TWO));
+    check_printed(m, variable(m, "A__z")->rule, "p/c + q/c");
+    saltus_model_destroy(m);
+    /* x of A is a factor in it */
+    static const char chain[] =
+        COMPOSED(LIST("Parameters", C BY("p", "x", BY_C)) SUBMODELS(SUBMODEL("A", "one")),
+                 DEFINITION("one", LIST("Parameters", PARAMETER("x", "true", "value=\"1\""))
+                                       SUBMODELS(TIMED("B", "two", "x"))) TWO);
+    check_refused(chain, SALTUS_E_UNSUPPORTED,
+                  "and what it replaces is one there, which is not supported", NULL);
+    check_refused(COMPOSED(LIST("Parameters", C BY("p", "x", BY_C) BY("q", "y", BY_P))
+                               SUBMODELS(SUBMODEL("A", "two")),
+                           TWO),
+                  SALTUS_E_UNSUPPORTED, "and is one there, which is not supported", NULL);
+    check_refused(
+        COMPOSED(LIST("Parameters", C BY("p", "x", BY_C)) SUBMODELS(TIMED("A", "two", "p")), TWO),
+        SALTUS_E_UNSUPPORTED, "and is one there, which is not supported", NULL);
+#undef BY
+#undef BY_C
+#undef BY_P
+#undef C
+#undef TWO
+}
+
 static void submodels_that_cannot_be_are_refused(void **state)
 {
     (void)state;
@@ -1468,6 +1641,10 @@ int main(void)
         cmocka_unit_test(submodels_are_changed_as_they_say),
         cmocka_unit_test(submodels_keep_their_units_and_factors),
         cmocka_unit_test(functions_of_submodels_call_their_own),
+        cmocka_unit_test(functions_of_submodels_call_no_others),
+        cmocka_unit_test(local_parameters_of_submodels_are_their_own),
+        cmocka_unit_test(functions_and_rates_of_submodels_have_their_time),
+        cmocka_unit_test(factors_that_would_be_mixed_up_are_refused),
         cmocka_unit_test(submodels_that_cannot_be_are_refused),
         cmocka_unit_test(submodels_have_the_prefix_comp),
         cmocka_unit_test(submodels_without_end_are_refused),

@@ -392,7 +392,7 @@ static saltus_status convert_variate(sbml_converter *c, const sbml_scope *in, co
 {
     saltus_status status = SALTUS_OK;
     const saltus_expr *args[4] = {NULL};
-    const int op = saltus_op_find(name), n = n_children(node);
+    const int op = saltus_op_find(name), n = sbml_n_arguments(node);
     if (op < 0 || !saltus_op_draws((saltus_op)op)) {
         return sbml_refuse(c, SALTUS_E_UNSUPPORTED,
                            "uses the distribution '%s', which is not supported", name);
@@ -412,16 +412,18 @@ done:
 
 /* A function that says nothing but its name, its body being no number: what programs write for
  * rateOf and distributions in levels that have none. */
-static bool is_bare_name(const sbml_converter *c, const char *name)
+static const char *bare_name(const sbml_converter *c, const sbml_scope *in, const char *name)
 {
-    const sbml_symbol *symbol = sbml_find(c->r, name);
+    const sbml_symbol *symbol =
+        in->function ? sbml_find_callee(c->r, in->function, name) : sbml_find(c->r, name);
     const FunctionDefinition_t *f =
         symbol && symbol->kind == NAME_FUNCTION
             ? Model_getFunctionDefinition(c->r->sbml, (unsigned)symbol->index)
             : NULL;
     const ASTNode_t *body = f ? FunctionDefinition_getBody(f) : NULL;
     double value = 0.0;
-    return body && number(c->r->model, body, &value) && isnan(value);
+    const bool is_bare = body && number(c->r->model, body, &value) && isnan(value);
+    return is_bare ? sbml_function_name(c->r, f) : NULL;
 }
 
 /* A call of a distribution, or of a function that the model defines. */
@@ -433,13 +435,14 @@ static saltus_status convert_call(sbml_converter *c, const sbml_scope *in, const
     if (name && strncmp(name, SBML_DISTRIBUTION, n) == 0) {
         return convert_variate(c, in, node, name + n, depth, out);
     }
-    if (name && is_bare_name(c, name)) {
-        const int op = saltus_op_find(name);
-        if (strcmp(name, "rateOf") == 0) {
+    const char *bare = name ? bare_name(c, in, name) : NULL;
+    if (bare) {
+        const int op = saltus_op_find(bare);
+        if (strcmp(bare, "rateOf") == 0) {
             return sbml_convert_rate_of(c, in, node, depth, out);
         }
         if (op >= 0 && saltus_op_draws((saltus_op)op)) {
-            return convert_variate(c, in, node, name, depth, out);
+            return convert_variate(c, in, node, bare, depth, out);
         }
     }
     return sbml_convert_call(c, in, node, depth, out);
@@ -481,7 +484,8 @@ static saltus_status convert_operation(sbml_converter *c, const sbml_scope *in,
     case AST_FUNCTION_PIECEWISE:
         return convert_piecewise(c, in, node, depth, out);
     case AST_FUNCTION:
-        return convert_call(c, in, node, depth, out);
+        return sbml_is_rate_of(node) ? sbml_convert_rate_of(c, in, node, depth, out)
+                                     : convert_call(c, in, node, depth, out);
     case AST_FUNCTION_RATE_OF:
         return sbml_convert_rate_of(c, in, node, depth, out);
     default:
@@ -516,8 +520,7 @@ saltus_status sbml_convert_node(sbml_converter *c, const sbml_scope *in, const A
         return sbml_made(c, *out);
     }
     if (ASTNode_getType(node) == AST_NAME_TIME) {
-        *out = saltus_expr_time(&c->r->model->arena);
-        return sbml_made(c, *out);
+        return sbml_convert_time(c, in, depth, out);
     }
     return convert_operation(c, in, node, depth, out);
 }

@@ -58,6 +58,18 @@ SALTUS_MUST_CHECK saltus_status sbml_check_circle(const sbml_converter *c, const
 const saltus_expr *sbml_fold(saltus_arena *arena, saltus_op op, int n,
                              const saltus_expr *const *args);
 
+/** The same for the time, which in a function is that of the call. */
+SALTUS_MUST_CHECK saltus_status sbml_convert_time(sbml_converter *c, const sbml_scope *in,
+                                                  int depth, const saltus_expr **out);
+/** Make of a rate per time one per time of the submodel in which rateOf() stands. */
+SALTUS_MUST_CHECK saltus_status sbml_per_own_time(sbml_converter *c, const sbml_scope *in,
+                                                  const ASTNode_t *call, int depth,
+                                                  const saltus_expr **rate);
+/** What the time of a submodel is in a call; NULL: that of the model. */
+const ASTNode_t *sbml_own_time(const ASTNode_t *call);
+/** How many arguments a call has beside that. */
+int sbml_n_arguments(const ASTNode_t *call);
+bool sbml_is_rate_of(const ASTNode_t *node);
 /** The same for rateOf(). */
 SALTUS_MUST_CHECK saltus_status sbml_convert_rate_of(sbml_converter *c, const sbml_scope *in,
                                                      const ASTNode_t *node, int depth,

@@ -144,6 +144,10 @@ int sbml_find_local(const sbml_reader *r, int reaction, const char *name)
         return -1;
     }
     const sbml_locals *locals = &r->locals[reaction];
+    if (locals->is_marked && !sbml_local_mark(r, name)) {
+        return -1;
+    }
+    name += locals->is_marked ? sbml_local_mark(r, name) : 0;
     const char *id = Reaction_getId(Model_getReaction(r->sbml, (unsigned)reaction));
     const size_t behind = strlen(id) + 1; /* of "R." */
     for (int i = locals->first; i < locals->first + locals->n; ++i) {
@@ -205,6 +209,10 @@ saltus_status sbml_convert_name(sbml_converter *c, const sbml_scope *in, const A
     }
     const int local = sbml_find_local(c->r, in->reaction, name);
     const sbml_symbol *symbol = sbml_find(c->r, name);
+    if (local >= 0 && symbol && c->r->locals[in->reaction].is_marked) {
+        return sbml_refuse(c, SALTUS_E_UNSUPPORTED,
+                           "uses '%s', a name that local parameters of submodels need", name);
+    }
     if (local >= 0) {
         *out = saltus_expr_variable(&c->r->model->arena, local);
         return sbml_made(c, *out);
@@ -241,33 +249,20 @@ static void hint_functions(const sbml_converter *c, const char *name)
     saltus_functions_hint(c->r->err, name, defined);
 }
 
-/* What a call means. libsbml calls a submodel's functions f and g A__f and A__g, but leaves what
- * A__f calls as it is: there g is A__g, whatever else is called g. */
-static const sbml_symbol *find_called(const sbml_converter *c, const sbml_scope *in,
-                                      const char *name)
-{
-    const char *caller =
-        c->r->how && in->function ? FunctionDefinition_getId(in->function) : ""; /* flattened */
-    char full[500];
-    for (size_t n = strlen(caller); n > 2; --n) {
-        const bool is_prefix = caller[n - 1] == '_' && caller[n - 2] == '_';
-        const int length = snprintf(full, sizeof full, "%.*s%s", (int)n, caller, name);
-        if (is_prefix && length > 0 && (size_t)length < sizeof full) {
-            const sbml_symbol *symbol = sbml_find(c->r, full);
-            if (symbol && symbol->kind == NAME_FUNCTION) {
-                return symbol;
-            }
-        }
-    }
-    return sbml_find(c->r, name);
-}
-
 saltus_status sbml_convert_call(sbml_converter *c, const sbml_scope *in, const ASTNode_t *node,
                                 int depth, const saltus_expr **out)
 {
     saltus_status status = SALTUS_OK;
     const char *name = ASTNode_getName(node);
-    const sbml_symbol *symbol = name ? find_called(c, in, name) : NULL;
+    const sbml_symbol *symbol = !name          ? NULL
+                                : in->function ? sbml_find_callee(c->r, in->function, name)
+                                               : sbml_find(c->r, name);
+    if (!symbol && name && in->function && c->r->how && *FunctionDefinition_getName(in->function)) {
+        return sbml_refuse(c, SALTUS_E_UNSUPPORTED,
+                           "uses function '%s', which calls '%s': of a submodel's functions that "
+                           "call each other none can be missing or replaced",
+                           FunctionDefinition_getId(in->function), name);
+    }
     if (!symbol || symbol->kind != NAME_FUNCTION) {
         status = sbml_refuse(c, SALTUS_E_MODEL, "uses the function '%s', which is not defined",
                              name ? name : "");
@@ -282,10 +277,10 @@ saltus_status sbml_convert_call(sbml_converter *c, const sbml_scope *in, const A
         status = sbml_refuse(c, SALTUS_E_MODEL, "uses the function '%s', which has no body", name);
         goto done;
     }
-    if (n != (int)ASTNode_getNumChildren(node)) {
+    if (n != sbml_n_arguments(node)) {
         status =
             sbml_refuse(c, SALTUS_E_MODEL, "gives the function '%s' %d arguments instead of %d",
-                        name, (int)ASTNode_getNumChildren(node), n);
+                        name, sbml_n_arguments(node), n);
         goto done;
     }
     SALTUS_TRY(sbml_check_circle(c, in, function, name));

@@ -145,7 +145,7 @@ done:
 static const char *name_of_argument(const sbml_scope **scope, const ASTNode_t *node)
 {
     const sbml_scope *in = *scope;
-    const ASTNode_t *of = ASTNode_getNumChildren(node) == 1 ? ASTNode_getChild(node, 0) : NULL;
+    const ASTNode_t *of = sbml_n_arguments(node) == 1 ? ASTNode_getChild(node, 0) : NULL;
     while (of && in->function && ASTNode_getType(of) == AST_NAME) {
         const ASTNode_t *given = NULL;
         for (unsigned i = 0; i < FunctionDefinition_getNumArguments(in->function); ++i) {
@@ -165,6 +165,7 @@ saltus_status sbml_convert_rate_of(sbml_converter *c, const sbml_scope *in, cons
                                    int depth, const saltus_expr **out)
 {
     saltus_status status = SALTUS_OK;
+    const sbml_scope *here = in;
     const char *name = name_of_argument(&in, node);
     const sbml_symbol *symbol = name ? sbml_find(c->r, name) : NULL;
     if (!symbol || symbol->kind != NAME_VARIABLE ||
@@ -188,6 +189,7 @@ saltus_status sbml_convert_rate_of(sbml_converter *c, const sbml_scope *in, cons
         *out = saltus_expr_const(&c->r->model->arena, 0.0);
         SALTUS_TRY(sbml_made(c, *out));
     }
+    SALTUS_TRY(sbml_per_own_time(c, here, node, depth, out));
 done:
     return status;
 }

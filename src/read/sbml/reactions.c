@@ -53,7 +53,10 @@ static saltus_status declare_locals(sbml_reader *r, const char *id, KineticLaw_t
                                  Parameter_isSetValue(p), Parameter_getValue(p)));
         } else {
             LocalParameter_t *p = KineticLaw_getLocalParameter(law, i);
-            SALTUS_TRY(add_local(r, id, LocalParameter_getId(p), (const SBase_t *)p,
+            const char *name = LocalParameter_getId(p);
+            const size_t mark = name ? sbml_local_mark(r, name) : 0;
+            locals->is_marked |= mark > 0;
+            SALTUS_TRY(add_local(r, id, name ? name + mark : NULL, (const SBase_t *)p,
                                  LocalParameter_isSetValue(p), LocalParameter_getValue(p)));
         }
     }

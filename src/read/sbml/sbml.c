@@ -119,8 +119,8 @@ static saltus_status parse(sbml_reader *r, sbml_text *t)
     saltus_free(t->copy); /* libsbml's document takes 16 times as much */
     t->copy = NULL;
     SALTUS_TRY(sbml_check_document(r));
-    SALTUS_TRY(sbml_flatten(r));
     SALTUS_TRY(saltus_model_create(name_of_model(r), &r->model, err));
+    SALTUS_TRY(sbml_flatten(r));
     saltus_sha256_hex(t->source->size > 0 ? t->source->text : "", t->source->size,
                       r->model->sha256);
     r->is_mole_given = t->source->mole > 0.0;
@@ -207,6 +207,7 @@ done:
     saltus_free(r.locals);
     saltus_free(r.stoichiometries);
     saltus_map_free(&r.names);
+    saltus_map_free(&r.factors);
     saltus_model_destroy(r.model);
     return status;
 }

@@ -1,6 +1,7 @@
 /**
  * What the parts of the SBML reader share. sbml.c opens the document and holds the entry points,
  * check.c keeps away what libsbml cannot take, submodels.c makes one model of a composed one,
+ * meanings.c keeps what names mean in its parts, factors.c refuses what would be mixed up,
  * parts.c (variables and rules), reactions.c and events.c turn the lists of a document into a
  * model, math.c MathML into expressions, vary.c stoichiometries that vary into reactions of
  * molecules, units.c units into molecules.
@@ -81,6 +82,7 @@ typedef struct sbml_sides {
 /* Local parameters of a reaction: a run of the model's variables named "R.k". */
 typedef struct sbml_locals {
     int first, n;
+    bool is_marked; /* in formulas they have a mark before their names, as they are a submodel's */
 } sbml_locals;
 
 /* Where a formula stands: "model.xml:31: reaction 'R7': rate law". */
@@ -101,7 +103,9 @@ typedef struct sbml_reader {
     char *model_ref;             /* of the submodel that is being looked at */
     Model_t *sbml;
     unsigned level, version;
-    saltus_map names; /* id -> index into symbols; the ids are the document's */
+    saltus_map factors; /* of the replacements in a model */
+    bool has_factors;   /* some definition has */
+    saltus_map names;   /* id -> index into symbols; the ids are the document's */
     sbml_symbol *symbols;
     size_t n_symbols, symbols_capacity;
     sbml_info *info; /* [variable] */
@@ -149,6 +153,26 @@ SALTUS_MUST_CHECK saltus_status sbml_check_document(sbml_reader *r);
 /** check.c: whether a document has been flattened, `done`, and no error has come to the `before`
  * that there were. */
 SALTUS_MUST_CHECK saltus_status sbml_check_flattened(sbml_reader *r, bool done, unsigned before);
+/** meanings.c: mark in definition number `definition`, before it is flattened, what its names mean:
+ * local parameters, calls in functions, and times in functions and rates. */
+SALTUS_MUST_CHECK saltus_status sbml_mark_meanings(sbml_reader *r, Model_t *m, unsigned definition);
+/** factors.c: note whether something in a definition has a conversion factor. */
+SALTUS_MUST_CHECK saltus_status sbml_note_factors(sbml_reader *r, Model_t *m);
+/** factors.c: refuse conversion factors of replacements that libsbml would mix up. */
+SALTUS_MUST_CHECK saltus_status sbml_check_factors(sbml_reader *r, Model_t *m);
+/** meanings.c: the model's functions are no submodel's. */
+void sbml_forget_names(Model_t *m);
+/** meanings.c: how long the mark before the name of a local parameter is. */
+size_t sbml_local_mark(const sbml_reader *r, const char *id);
+/** meanings.c: what a function is called in its submodel. */
+const char *sbml_function_name(const sbml_reader *r, const FunctionDefinition_t *f);
+/** meanings.c: what a function means by the name of another one; NULL: there is none of its
+ * submodel. */
+const sbml_symbol *sbml_find_callee(const sbml_reader *r, FunctionDefinition_t *caller,
+                                    const char *name);
+/** submodels.c: the model of that name which submodels can be copies of, before they are; NULL:
+ * there is none in the document. */
+Model_t *sbml_find_definition(const sbml_reader *r, const char *id);
 /** submodels.c: make one model of a model and its submodels, if it has any. */
 SALTUS_MUST_CHECK saltus_status sbml_flatten(sbml_reader *r);
 

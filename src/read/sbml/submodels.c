@@ -46,7 +46,7 @@ static const char *model_of(sbml_reader *r, Submodel_t *s)
 
 /* The model that a submodel is a copy of, by its place among the definitions, which stands in the
  * reader's names; NULL: there is none in the document. */
-static Model_t *find_definition(const sbml_reader *r, const char *id)
+Model_t *sbml_find_definition(const sbml_reader *r, const char *id)
 {
     const int i = saltus_map_get(&r->names, id);
     if (i >= 0) {
@@ -132,7 +132,7 @@ static saltus_status count_parts(sbml_reader *r, Model_t *m, int depth, double *
     for (unsigned i = 0; i < n_submodels(m); ++i) {
         Submodel_t *s = CompModelPlugin_getSubmodel(composition(m), i);
         const char *id = or_none(SBase_getIdAttribute((SBase_t *)s)), *name = model_of(r, s);
-        Model_t *of = find_definition(r, name);
+        Model_t *of = sbml_find_definition(r, name);
         if (!of) {
             return refuse_missing(r, s, id, name);
         }
@@ -160,6 +160,8 @@ static saltus_status check_submodels(sbml_reader *r)
         drop_empty_laws(m);
         keep_factors(m);
         keep_units(m);
+        SALTUS_TRY(sbml_mark_meanings(r, m, i));
+        SALTUS_TRY(sbml_note_factors(r, m));
         if (saltus_map_get(&r->names, id) >= 0) {
             return sbml_fail(r, SALTUS_E_MODEL, sbml_line(m),
                              "model '%.100s': that name is defined twice", id);
@@ -169,7 +171,13 @@ static saltus_status check_submodels(sbml_reader *r)
         }
     }
     keep_factors(r->sbml);
-    status = count_parts(r, r->sbml, 0, &parts);
+    sbml_forget_names(r->sbml);
+    SALTUS_TRY(count_parts(r, r->sbml, 0, &parts));
+    for (unsigned i = 0; i < n; ++i) {
+        SALTUS_TRY(sbml_check_factors(
+            r, (Model_t *)CompSBMLDocumentPlugin_getModelDefinition(definitions(r), i)));
+    }
+    SALTUS_TRY(sbml_check_factors(r, r->sbml));
 done:
     return status;
 }
