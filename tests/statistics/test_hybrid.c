@@ -284,6 +284,36 @@ static void noise_reaches_events(void **state)
     free(s.x);
 }
 
+/* Rounding for events, and for reactions that end, is no noise of what flows meanwhile, and takes
+ * none of it: X decays alone, while other things happen thousands of times. */
+static void what_happens_beside_a_flow_leaves_it_alone(void **state)
+{
+    static const char *const beside[] = {
+        "  slow: {equation: 0 -> Y, rate: 3000, delay: 0.3}\n",
+        "events:\n  tick: {when: 'rem(time, 0.002) < 0.001', set: {k: k + 1}}\n",
+        "  on: H -> G @ 3000\n  off: G -> H @ 3000\n"
+        "events:\n  switched: {when: G > 0, set: {k: k + 1}}\n",
+        "  on: H -> G @ 1000\n  off: G -> H @ 1000\n"
+        "events:\n  tick: {when: 'rem(time, 0.002) < 0.001', set: {Y: Y + G}}\n",
+    };
+    const double times[] = {1.0, 2.0};
+    (void)state;
+    for (size_t k = 0; k < sizeof beside / sizeof *beside; ++k) {
+        char text[500];
+        (void)snprintf(text, sizeof text,
+                       "species: {X: 2000, Y: 0, H: 1, G: 0}\nparameters: {k: 0}\n"
+                       "reactions:\n  die: X -> 0 @ 0.6\n%s",
+                       beside[k]);
+        saltus_plan_options o = options("hybrid", NULL);
+        samples s = run(text, &o, times, 2, scaled(4000));
+        for (int i = 0; i < 2; ++i) {
+            const double stay = exp(-0.6 * times[i]);
+            check_moments(&s, i, 0, 2000.0 * stay, 2000.0 * stay * (1.0 - stay), 2e-3, "X");
+        }
+        free(s.x);
+    }
+}
+
 /* ---- against the direct method ---- */
 
 static const struct {
@@ -513,6 +543,7 @@ int main(void)
         cmocka_unit_test(no_event_takes_parts_of_molecules),
         cmocka_unit_test(a_switched_protein_is_beta),
         cmocka_unit_test(noise_reaches_events),
+        cmocka_unit_test(what_happens_beside_a_flow_leaves_it_alone),
         cmocka_unit_test(moments_are_those_of_the_direct_method),
         cmocka_unit_test(few_molecules_have_the_bits_of_the_direct_method),
         cmocka_unit_test(sample_times_change_no_bit),

@@ -465,6 +465,55 @@ static void functions_of_submodels_call_no_others(void **state)
 #undef CALLS
 }
 
+/* x of the submodel B of A, and its factor y. */
+static void check_deeper_factors(void)
+{
+#define NESTED(port, of)                                                                        \
+    COMPOSED(                                                                                   \
+        LIST("Parameters",                                                                      \
+             PARAMETER("c", "true",                                                             \
+                       "value=\"3\"") "<parameter id=\"p\" constant=\"true\" value=\"2\">"      \
+                                      "<comp:listOfReplacedElements><comp:replacedElement " of  \
+                                      " comp:submodelRef=\"A\" comp:conversionFactor=\"c\">%s"  \
+                                      "</comp:replacedElement></comp:listOfReplacedElements></" \
+                                      "parameter>\n") SUBMODELS(SUBMODEL("A", "one")),          \
+        DEFINITION("one", SUBMODELS(SUBMODEL("B", "two")) port) DEFINITION(                     \
+            "two",                                                                              \
+            LIST("Parameters",                                                                  \
+                 PARAMETER("x", "true",                                                         \
+                           "value=\"1\"") "<parameter metaid=\"my\" id=\"y\" value=\"1\" "      \
+                                          "constant=\"true\"/>\n" PARAMETER("z", "false", ""))  \
+                LIST("Rules", FORMULA("z", CI("x"))) SUBMODELS(TIMED("C", "none", "y")))        \
+            DEFINITION("none", ""))
+#define PORT(of)                                                         \
+    "<comp:listOfPorts><comp:port comp:id=\"port\" comp:idRef=\"B\">" of \
+    "</comp:port></comp:listOfPorts>\n"
+#define INNER(of) "<comp:sBaseRef comp:" of "/>"
+    static const char direct[] = NESTED("", "comp:idRef=\"B\"");
+    static const char *const harmless[] = {INNER("idRef=\"x\""), NULL};
+    static const char *const factors[] = {INNER("idRef=\"y\""), INNER("metaIdRef=\"my\""), NULL};
+    char text[4000];
+    for (int i = 0; harmless[i]; ++i) {
+        (void)snprintf(text, sizeof text, direct, harmless[i]);
+        saltus_model *m = read_text(text);
+        check_printed(m, variable(m, "A__B__z")->rule, "p/c");
+        saltus_model_destroy(m);
+    }
+    for (int i = 0; factors[i]; ++i) {
+        (void)snprintf(text, sizeof text, direct, factors[i]);
+        check_refused(text, SALTUS_E_UNSUPPORTED, "and what it replaces is one there", NULL);
+    }
+    (void)snprintf(text, sizeof text, NESTED(PORT(INNER("idRef=\"y\"")), "comp:portRef=\"port\""),
+                   "");
+    check_refused(text, SALTUS_E_UNSUPPORTED, "and what it replaces is one there", NULL);
+    (void)snprintf(text, sizeof text, NESTED(PORT(INNER("idRef=\"x\"")), "comp:portRef=\"port\""),
+                   "");
+    saltus_model_destroy(read_text(text));
+#undef NESTED
+#undef PORT
+#undef INNER
+}
+
 /* libsbml writes p/c for each p of a submodel, wherever it comes from. */
 static void factors_that_would_be_mixed_up_are_refused(void **state)
 {
@@ -509,6 +558,7 @@ static void factors_that_would_be_mixed_up_are_refused(void **state)
                                        SUBMODELS(TIMED("B", "two", "x"))) TWO);
     check_refused(chain, SALTUS_E_UNSUPPORTED,
                   "and what it replaces is one there, which is not supported", NULL);
+    check_deeper_factors();
     check_refused(COMPOSED(LIST("Parameters", C BY("p", "x", BY_C) BY("q", "y", BY_P))
                                SUBMODELS(SUBMODEL("A", "two")),
                            TWO),

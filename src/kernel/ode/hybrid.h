@@ -93,6 +93,17 @@ SALTUS_FN saltus_failure saltus_hybrid_begin(saltus_trajectory *p, saltus_direct
     return saltus_hybrid_rebuild(p, d, o->hybrid);
 }
 
+/* What has stopped to flow is whole from then on. */
+SALTUS_OUTLINE saltus_failure saltus_hybrid_stop(saltus_trajectory *p, saltus_hybrid *h)
+{
+    if (saltus_split_round(p, h, 0) != SALTUS_FINE) {
+        return p->failure;
+    }
+    saltus_split_put_whole(p, h);
+    saltus_trajectory_run_live_rules(p);
+    return SALTUS_FINE;
+}
+
 /* Look whether the split is still right. */
 SALTUS_OUTLINE saltus_failure saltus_hybrid_look(saltus_trajectory *p, saltus_direct *d,
                                                  saltus_ode *o)
@@ -103,30 +114,46 @@ SALTUS_OUTLINE saltus_failure saltus_hybrid_look(saltus_trajectory *p, saltus_di
         saltus_split_merge(p, h);
         saltus_trajectory_run_live_rules(p);
     }
-    if (changed & 2) {
-        if (saltus_split_round(p, h, 0) != SALTUS_FINE) {
-            return p->failure;
-        }
-        saltus_split_put_whole(p, h);
-        saltus_trajectory_run_live_rules(p);
+    if ((changed & 2) && saltus_hybrid_stop(p, h) != SALTUS_FINE) {
+        return p->failure;
     }
     return changed ? saltus_hybrid_begin(p, d, o) : SALTUS_FINE;
 }
 
 /* Do what is due by itself, or what a trigger asks for. Events read and set whole counts: those for
- * which the trigger has turned. */
+ * which the trigger has turned. What was rounded then flows on: else each event, and each end of a
+ * reaction that takes a while, would add the noise of a rounding, and many of them to the nearest
+ * would stop what flows slowly. */
 SALTUS_OUTLINE saltus_failure saltus_hybrid_settle(saltus_trajectory *p, saltus_direct *d,
                                                    saltus_ode *o, int is_special)
 {
-    saltus_split_merge(p, o->hybrid);
-    if (saltus_split_round(p, o->hybrid, !is_special) != SALTUS_FINE) {
+    saltus_hybrid *h = o->hybrid;
+    const int nearest = !is_special || p->n->watches_state;
+    int n_given = 0;
+    saltus_split_merge(p, h);
+    if (saltus_split_round(p, h, nearest) != SALTUS_FINE) {
         return p->failure;
+    }
+    p->t = is_special ? p->special : p->t;
+    if (saltus_delayed_end(p) != SALTUS_FINE) { /* before events, which may set what these make */
+        return p->failure;
+    }
+    for (int j = 0; j < h->n_real; ++j) {
+        h->kept[j] = p->x[h->real[j]];
     }
     if ((is_special ? saltus_trajectory_pass_special(p) : saltus_trajectory_settle(p)) !=
         SALTUS_FINE) {
         return p->failure;
     }
-    (void)saltus_split_check(p, o->hybrid);
+    for (int b = 0; b < h->n_basis; ++b) {
+        n_given += saltus_split_give_back(p, h, b, nearest);
+    }
+    if (n_given > 0) {
+        saltus_trajectory_run_live_rules(p);
+    }
+    if ((saltus_split_check(p, h) & 2) && n_given > 0 && saltus_hybrid_stop(p, h) != SALTUS_FINE) {
+        return p->failure;
+    }
     return saltus_hybrid_begin(p, d, o);
 }
 

@@ -64,7 +64,7 @@ typedef struct saltus_hybrid {
     int32_t *pivot;  /* [..] component whose change gives the extent */
     double *reduced; /* [..][component] columns, each less multiples of those before it */
     double *factor;  /* [..][..] these multiples */
-    double *extent;  /* [..] */
+    double *extent;  /* [..] of the basis, then what rounding has taken of it */
     double *change;  /* [component] */
     int64_t *kept;   /* [species] */
     /* Of noise.h: matrices and vectors of components. */
@@ -243,7 +243,8 @@ SALTUS_FN int saltus_split_move(const saltus_trajectory *p, const saltus_hybrid 
 
 /* Make counts whole: the trajectory's whole ones take the extents, rounded: by chance, or, for what
  * is only recorded, to the nearest. Where that would take more than there is, as when many
- * reactions have a species of few, an extent is rounded the other way. */
+ * reactions have a species of few, an extent is rounded the other way. What rounding has taken of
+ * the extents is left in them. */
 SALTUS_OUTLINE saltus_failure saltus_split_round(saltus_trajectory *p, saltus_hybrid *h,
                                                  int nearest)
 {
@@ -273,9 +274,38 @@ SALTUS_OUTLINE saltus_failure saltus_split_round(saltus_trajectory *p, saltus_hy
             }
             *x += (int64_t)whole * n->change_amount[c];
         }
+        h->extent[b] -= whole;
     }
     h->kicks += !nearest && h->n_basis > 0;
     return SALTUS_FINE;
+}
+
+/* How near to half a firing an extent is where a trigger may have turned just there. */
+#define SALTUS_HYBRID_TURNS 0.499
+
+/* Give real counts back what rounding has taken of an extent, after events have seen whole ones,
+ * h->kept, and perhaps set some; `nearest` as they were rounded. Returns 0 where they stay whole:
+ * where an event has set one, where one would be below 0, and where a trigger turns, so that it
+ * does not turn back at once. */
+SALTUS_FN int saltus_split_give_back(saltus_trajectory *p, const saltus_hybrid *h, int b,
+                                     int nearest)
+{
+    const saltus_tables *n = p->n;
+    const int first = n->change_row[h->basis[b]], end = n->change_row[h->basis[b] + 1];
+    const double extent = h->extent[b];
+    if (extent == 0.0 || (nearest && saltus_abs(extent) > SALTUS_HYBRID_TURNS)) {
+        return 0;
+    }
+    for (int c = first; c < end; ++c) {
+        const int s = n->change_species[c], j = h->component[s];
+        if (p->x[s] != h->kept[j] || p->v[s] + extent * (double)n->change_amount[c] < 0.0) {
+            return 0;
+        }
+    }
+    for (int c = first; c < end; ++c) {
+        p->v[n->change_species[c]] += extent * (double)n->change_amount[c];
+    }
+    return 1;
 }
 
 /* Rows of components take their deviations. */

@@ -101,28 +101,71 @@ done:
     return status;
 }
 
-/* What a reference names in the definition of a submodel; NULL: it goes deeper, or by a metaid. */
-static saltus_status name_of_target(sbml_reader *r, Model_t *definition, SBaseRef_t *reference,
-                                    const char **out)
+static saltus_status follow(sbml_reader *r, Model_t **definition, SBaseRef_t *reference,
+                            const char **name);
+
+static saltus_status follow_port(sbml_reader *r, Model_t **definition, SBaseRef_t *reference,
+                                 const char **name)
 {
     saltus_status status = SALTUS_OK;
-    const char *port_name = NULL;
-    *out = NULL;
-    if (SBaseRef_isSetPortRef(reference)) {
-        CompModelPlugin_t *own =
-            (CompModelPlugin_t *)SBase_getPlugin((SBase_t *)definition, "comp");
-        SALTUS_TRY(take(r, SBaseRef_getPortRef(reference), &port_name));
-        reference = own ? (SBaseRef_t *)CompModelPlugin_getPortById(own, port_name) : NULL;
-    }
-    if (reference && SBaseRef_isSetIdRef(reference) && !SBaseRef_isSetSBaseRef(reference)) {
-        SALTUS_TRY(take(r, SBaseRef_getIdRef(reference), out));
+    CompModelPlugin_t *own = (CompModelPlugin_t *)SBase_getPlugin((SBase_t *)*definition, "comp");
+    const char *id = NULL;
+    SALTUS_TRY(take(r, SBaseRef_getPortRef(reference), &id));
+    SBaseRef_t *port = own ? (SBaseRef_t *)CompModelPlugin_getPortById(own, id) : NULL;
+    if (port && !SBaseRef_isSetPortRef(port)) {
+        SALTUS_TRY(follow(r, definition, port, name));
     }
 done:
     return status;
 }
 
-/* A factor that is converted itself stays what it was. Where it is not plain which element is
- * meant it may be any. */
+static saltus_status follow_metaid(sbml_reader *r, Model_t *definition, SBaseRef_t *reference,
+                                   const char **name)
+{
+    saltus_status status = SALTUS_OK;
+    const char *metaid = NULL;
+    SALTUS_TRY(take(r, SBaseRef_getMetaIdRef(reference), &metaid));
+    for (unsigned i = 0; i < Model_getNumParameters(definition); ++i) {
+        Parameter_t *p = Model_getParameter(definition, i);
+        const char *own = SBase_getMetaId((SBase_t *)p);
+        *name = own && strcmp(own, metaid) == 0 ? Parameter_getId(p) : *name;
+    }
+done:
+    return status;
+}
+
+/* The parameter that a reference names, and the definition that it is in, which was that of the
+ * submodel; NULL: it is not found. */
+static saltus_status follow(sbml_reader *r, Model_t **definition, SBaseRef_t *reference,
+                            const char **name)
+{
+    saltus_status status = SALTUS_OK;
+    const char *model = NULL;
+    *name = NULL;
+    if (SBaseRef_isSetPortRef(reference)) {
+        SALTUS_TRY(follow_port(r, definition, reference, name));
+    } else if (SBaseRef_isSetIdRef(reference)) {
+        SALTUS_TRY(take(r, SBaseRef_getIdRef(reference), name));
+    } else if (SBaseRef_isSetMetaIdRef(reference)) {
+        SALTUS_TRY(follow_metaid(r, *definition, reference, name));
+    }
+    if (*name && SBaseRef_isSetSBaseRef(reference)) {
+        CompModelPlugin_t *own =
+            (CompModelPlugin_t *)SBase_getPlugin((SBase_t *)*definition, "comp");
+        Submodel_t *s = own ? CompModelPlugin_getSubmodelById(own, *name) : NULL;
+        *name = NULL;
+        SALTUS_TRY(take(r, s ? Submodel_getModelRef(s) : NULL, &model));
+        Model_t *deeper = sbml_find_definition(r, model);
+        if (deeper) {
+            *definition = deeper;
+            SALTUS_TRY(follow(r, definition, SBaseRef_getSBaseRef(reference), name));
+        }
+    }
+done:
+    return status;
+}
+
+/* A factor that is converted itself stays what it was. What is not found may be any. */
 static saltus_status look_whether_factor(factors *f, const char *submodel,
                                          ReplacedElement_t *replaced, bool *is_factor)
 {
@@ -132,7 +175,7 @@ static saltus_status look_whether_factor(factors *f, const char *submodel,
     SALTUS_TRY(take(f->r, s ? Submodel_getModelRef(s) : NULL, &model));
     Model_t *definition = sbml_find_definition(f->r, model);
     if (definition) {
-        SALTUS_TRY(name_of_target(f->r, definition, (SBaseRef_t *)replaced, &name));
+        SALTUS_TRY(follow(f->r, &definition, (SBaseRef_t *)replaced, &name));
         SALTUS_TRY(name ? find_factor(f->r, definition, name, is_factor) : SALTUS_OK);
     }
     *is_factor |= !name && f->r->has_factors;
@@ -140,7 +183,8 @@ done:
     return status;
 }
 
-static saltus_status look_at(factors *f, const char *id, ReplacedElement_t *replaced)
+static saltus_status look_at(factors *f, const char *id, bool is_parameter,
+                             ReplacedElement_t *replaced)
 {
     saltus_status status = SALTUS_OK;
     const char *submodel = NULL, *factor = NULL, *key = NULL;
@@ -161,7 +205,9 @@ static saltus_status look_at(factors *f, const char *id, ReplacedElement_t *repl
     if (*factor) {
         bool is_factor = false;
         SALTUS_TRY(note_factor(f, submodel, factor));
-        SALTUS_TRY(look_whether_factor(f, submodel, replaced, &is_factor));
+        if (is_parameter) {
+            SALTUS_TRY(look_whether_factor(f, submodel, replaced, &is_factor));
+        }
         if (is_factor) {
             status = refuse(f, replaced, id, submodel, "what it replaces is one there");
             goto done;
@@ -181,10 +227,11 @@ done:
 static saltus_status look_at_element(factors *f, SBase_t *element, const char *id)
 {
     saltus_status status = SALTUS_OK;
+    const bool is_parameter = SBase_getTypeCode(element) == SBML_PARAMETER;
     CompSBasePlugin_t *own = (CompSBasePlugin_t *)SBase_getPlugin(element, "comp");
     const unsigned n = own && id ? CompSBasePlugin_getNumReplacedElements(own) : 0;
     for (unsigned i = 0; i < n; ++i) {
-        SALTUS_TRY(look_at(f, id, CompSBasePlugin_getReplacedElement(own, i)));
+        SALTUS_TRY(look_at(f, id, is_parameter, CompSBasePlugin_getReplacedElement(own, i)));
     }
 done:
     return status;
