@@ -20,7 +20,7 @@
 #define SALTUS_LN2_HI 0x1.62e42fefa3800p-1
 #define SALTUS_LN2_LO 0x1.ef35793c76730p-45
 
-SALTUS_CONSTANT double saltus_ln_2 = 0x1.62e42fefa39efp-1;
+SALTUS_OPERAND double saltus_ln_2 = 0x1.62e42fefa39efp-1;
 
 /* ln(1 + t) for 1 + t in [sqrt(1/2), sqrt(2)). */
 SALTUS_FN saltus_f32 saltus_log1p_float(saltus_f32 t)

@@ -95,8 +95,6 @@ SALTUS_FN void saltus_philox_keyed(const uint32_t keys[SALTUS_PHILOX_KEYS], uint
     uint32_t c0 = (uint32_t)block, c1 = (uint32_t)(block >> 32) << 8 | purpose;
     uint32_t c2 = (uint32_t)trajectory, c3 = (uint32_t)(trajectory >> 32);
 
-    SALTUS_OPAQUE(c0); /* else the compiler takes a product of 64 bits */
-    SALTUS_OPAQUE(c2);
     SALTUS_UNROLL
     for (int round = 0; round < SALTUS_PHILOX_KEYS / 2; ++round) {
         const uint64_t p0 = (uint64_t)c0 * 0xD2511F53u, p1 = (uint64_t)c2 * 0xCD9E8D57u;

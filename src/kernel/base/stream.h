@@ -84,7 +84,11 @@ SALTUS_FN void saltus_stream_next(saltus_stream *s, const uint32_t keys[SALTUS_P
 {
     (void)s, (void)keys, (void)trajectory, (void)block;
 #if SALTUS_RNG == SALTUS_RNG_PHILOX
-    saltus_philox_keyed(keys, SALTUS_PURPOSE_EVENT, trajectory, block, w);
+    uint32_t t = (uint32_t)trajectory, b = (uint32_t)block;
+    SALTUS_OPAQUE(t); /* else the compiler multiplies 64 bits */
+    SALTUS_OPAQUE(b);
+    saltus_philox_keyed(keys, SALTUS_PURPOSE_EVENT, (trajectory >> 32 << 32) | t,
+                        (block >> 32 << 32) | b, w);
 #else
     for (int i = 0; i < 4; ++i) {
 #if SALTUS_RNG == SALTUS_RNG_XORWOW

@@ -46,8 +46,10 @@ typedef unsigned long long uint64_t;
 #define SALTUS_OUTLINE static __device__ __noinline__
 #define SALTUS_OPAQUE(x) asm("" : "+r"(x)) /* the compiler knows nothing of 32 bits */
 #define SALTUS_TABLE static __device__ const
-#define SALTUS_CONSTANT \
-    static __constant__ /* an operand of any instruction, not two moves before it */
+#define SALTUS_CONSTANT static __constant__ const
+/* Of doubles that instructions of a hot loop take: one load each, where a const becomes two moves.
+ */
+#define SALTUS_OPERAND static __constant__
 #elif defined(__GNUC__)
 #define SALTUS_FN static inline __attribute__((always_inline, unused))
 #define SALTUS_OUTLINE static __attribute__((noinline, unused))
@@ -55,12 +57,14 @@ typedef unsigned long long uint64_t;
 #define SALTUS_OPAQUE(x)
 #define SALTUS_TABLE static const
 #define SALTUS_CONSTANT static const __attribute__((unused))
+#define SALTUS_OPERAND SALTUS_CONSTANT
 #else
 #define SALTUS_FN static inline
 #define SALTUS_OUTLINE static
 #define SALTUS_OPAQUE(x)
 #define SALTUS_TABLE static const
 #define SALTUS_CONSTANT static const
+#define SALTUS_OPERAND SALTUS_CONSTANT
 #endif
 
 #if defined(__CUDACC_RTC__)

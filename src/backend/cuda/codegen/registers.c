@@ -102,7 +102,7 @@ void saltus_put_table_rate(const saltus_writer *w, int r)
 
 static void put_rates(const saltus_writer *w)
 {
-    fprintf(w->out, "SALTUS_CONSTANT double saltus_rate[%d] = {", w->t->n_reactions);
+    fprintf(w->out, "SALTUS_OPERAND double saltus_rate[%d] = {", w->t->n_reactions);
     for (int r = 0; r < w->t->n_reactions; ++r) {
         saltus_put_table_rate(w, r);
         fprintf(w->out, ", ");
