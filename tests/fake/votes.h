@@ -1,6 +1,7 @@
 /* Before a kernel's text: a host plays every thread of a warp, as with warps.h, but those that are
  * at one place need not be together. Which of them a vote is among is drawn, as it hangs on timing
- * on a GPU; it waits for these alone. Threads that wait for one that does not come end the program.
+ * on a GPU; it waits for these alone. A place is where the compiled kernel asks, as one line of it
+ * may be inlined at many. Threads that wait for one that does not come end the program.
  */
 #ifndef SALTUS_PLAYED_WARPS
 #include "lanes.h"
@@ -13,7 +14,8 @@ typedef enum played_state {
 
 static struct {
     played_state state[PLAYED_LANES];
-    int where[PLAYED_LANES]; /* line at which it asks or meets */
+    const void *asks[PLAYED_LANES]; /* from where */
+    int where[PLAYED_LANES];        /* line at which it meets */
     uint32_t mask[PLAYED_LANES];
     uint64_t says[PLAYED_LANES], said[PLAYED_LANES][PLAYED_LANES]; /* [who hears it][who] */
     uint64_t random;
@@ -25,10 +27,9 @@ static uint32_t played_random(void)
     return (uint32_t)(played.random >> 32);
 }
 
-static void played_stop(played_state state, int line)
+static void played_stop(played_state state)
 {
     played.state[lanes.now] = state;
-    played.where[lanes.now] = line;
     lanes_stop();
 }
 
@@ -38,13 +39,15 @@ static inline const uint64_t *played_meet(uint32_t mask, uint64_t x, int line)
     const int lane = lanes.now;
     played.mask[lane] = mask;
     played.says[lane] = x;
-    played_stop(PLAYED_MEETS, line);
+    played.where[lane] = line;
+    played_stop(PLAYED_MEETS);
     return played.said[lane];
 }
 
-static inline uint32_t played_here(int line)
+__attribute__((noinline, unused)) static uint32_t played_here(void)
 {
-    played_stop(PLAYED_ASKS, line);
+    played.asks[lanes.now] = __builtin_return_address(0);
+    played_stop(PLAYED_ASKS);
     return played.mask[lanes.now];
 }
 
@@ -67,18 +70,18 @@ static int played_join(int lane)
     return 1;
 }
 
-/* Tell some of those that ask at one line, often all, that they are here. */
+/* Tell some of those that ask at one place, often all, that they are here. */
 static int played_answer(void)
 {
     const int from = (int)(played_random() % PLAYED_LANES);
     const uint32_t drawn = played_random() % 4 == 0 ? played_random() : PLAYED_ALL;
+    const void *place = NULL;
     uint32_t mask = 0;
-    int line = -1;
     for (int i = 0; i < PLAYED_LANES; ++i) {
         const int lane = (from + i) % PLAYED_LANES;
-        if (played.state[lane] == PLAYED_ASKS && (line < 0 || played.where[lane] == line)) {
-            mask |= line < 0 || (drawn >> lane & 1) ? 1u << lane : 0;
-            line = played.where[lane];
+        if (played.state[lane] == PLAYED_ASKS && (!place || played.asks[lane] == place)) {
+            mask |= !place || (drawn >> lane & 1) ? 1u << lane : 0;
+            place = played.asks[lane];
         }
     }
     for (int i = 0; i < PLAYED_LANES; ++i) {
@@ -142,6 +145,6 @@ static inline uint64_t played_shuffle(uint32_t here, uint64_t x, int from, int l
     return played_meet(here, x, line)[from];
 }
 
-#define SALTUS_HERE() played_here(__LINE__)
+#define SALTUS_HERE() played_here()
 
 #endif
