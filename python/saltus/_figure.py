@@ -24,6 +24,7 @@ from ._series import COLOURS, one_line
 SMALL = 8  # points
 DRAWN_BY = "drawn by Saltus"
 COLOUR_BAR = "<colorbar>"
+LEAST_DPI, MOST_PIXELS = 5, 2**16  # of letters, and along an edge
 BESIDE = (1.03, 0.0, 0.2, 1.0)  # of a panel: left, bottom, width, height
 
 
@@ -59,7 +60,12 @@ class Page(NamedTuple):
               **ratios: Any) -> tuple[Figure, np.ndarray]:
         """A figure and its axes [row][column]; size: in inches, unless another is wanted; ratios:
         of rows and columns."""
-        figure = Figure(figsize=self.size or size, dpi=self.dpi or 150, layout="constrained")
+        size, dpi = self.size or size, self.dpi or 150
+        pixels = [side * dpi for side in size]
+        if not (LEAST_DPI <= dpi and max(pixels) < MOST_PIXELS):
+            raise InvalidError(f"dpi={dpi:g}: the figure is {size[0]:g} by {size[1]:g} inches; "
+                               f"{LEAST_DPI} to {math.ceil(MOST_PIXELS / max(size)) - 1} are possible")
+        figure = Figure(figsize=size, dpi=dpi, layout="constrained")
         FigureCanvasAgg(figure)
         return figure, figure.subplots(rows, columns, squeeze=False, gridspec_kw=ratios)
 
@@ -111,7 +117,8 @@ def _shorten(text: Text, room: float, renderer: Any, upright: bool = False, end:
 def _fit_ticks(axis: Any, room: float, each: float, renderer: Any) -> None:
     """As many ticks as there is room for, whose labels do not touch; one where there is little."""
     low, high = sorted(axis.get_view_interval())
-    ratio = high / low if axis.get_scale() == "log" and low > 0 else 1.0
+    with np.errstate(over="ignore"):  # it is infinite where an axis goes down to 1e-320
+        ratio = high / low if axis.get_scale() == "log" and low > 0 else 1.0
     axis.set_major_formatter(Numbers())
     axis.set_minor_formatter(NullFormatter())
     for n in range(max(1, min(6, int(room / each))), 0, -1):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import re
 import warnings
 from typing import Any, Optional, Sequence, Union
 
@@ -17,11 +18,13 @@ BAND = (0.05, 0.95)
 FINE_BINS = 1000  # to find quantiles in,
 MANY_SAMPLES = 2_000_000  # of so many at least, since files may be large
 RANGES_APART = 20.0  # from here on series are not shown together
+NOT_XML = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 Names = Union[str, Sequence[str], None]
 
 
 def one_line(text: object) -> str:
-    return " ".join(str(text).split())
+    """A text in one line, with blanks for what XML has no character for."""
+    return " ".join(NOT_XML.sub(" ", str(text)).split())
 
 
 def short(v: Any) -> str:

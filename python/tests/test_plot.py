@@ -1,7 +1,9 @@
 """Figures: whatever is drawn, no two texts overlap and none leaves the canvas."""
 import itertools
+import math
 import threading
 import warnings
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -102,6 +104,28 @@ def test_log_axes_of_maps_have_all_cells(schlogl):
         warnings.simplefilter("error")
         drawn = saltus.plot(d, log=True, logx=True).axes[0]
     assert drawn.get_ylim()[0] < 1 and 1e-4 < drawn.get_xlim()[0] < drawn.get_xlim()[1] < 1.1e-3
+
+
+def test_logarithmic_axes_of_the_smallest_numbers():
+    m = saltus.build("tiny", species={"A": 10}, parameters={}, rules={"t": "if(A > 20, 1e10, 1e-320)"},
+                     reactions={"r": "0 -> A @ 9"})
+    r = m.run(until=3, points=11, runs=1, species="A,t")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        r.plot(species="t", log=True)
+
+
+def test_texts_that_xml_does_not_know(results, tmp_path):
+    path = tmp_path / "figure.svg"
+    drawn = results["flat"].plot("bands", title="]]> <a> -- & \x01 \udcff \ufffe", path=path)
+    ElementTree.parse(path)
+    assert drawn._suptitle.get_text() == "]]> <a> -- &"
+
+
+@pytest.mark.parametrize("dpi, size", [(4, None), (10000, None), (6000, (3, 11)), (math.nan, None)])
+def test_sizes_that_are_none(results, dpi, size):
+    with pytest.raises(saltus.InvalidError, match=f"dpi={dpi}: .* inches; 5 to [0-9]+ are possible"):
+        results["flat"].plot(dpi=dpi, size=size)
 
 
 @pytest.mark.parametrize("size", [(3, 2.2), (12, 3)])

@@ -185,6 +185,7 @@ static void what_cannot_be_drawn_is_refused(void **state)
         {"plot out.h5 --time x -o b.svg", "--time 'x': a number is needed"},
         {"plot out.h5 --trajectories -1 -o b.svg", "--trajectories '-1': 1 to 10000 are possible"},
         {"plot out.h5 --dpi 1e9 -o b.svg", "--dpi '1e9'"},
+        {"plot out.h5 --dpi 2 -o b.png", "--dpi 2: the figure is 6.2 by 5 inches; 5 to 10570"},
         {"plot out.h5 --size 3 -o b.svg", "--size '3': width and height"},
         {"plot out.h5 --kind band -o b.svg", "hint: there is 'bands'"},
         {"plot out.h5 --species C -o b.svg", "'C'"},
