@@ -29,7 +29,7 @@ SALTUS_FN void saltus_worker_draw(saltus_worker_draws *d, saltus_stream *stream,
 }
 
 /* Further bits for event h of a block, in a function of its own so that the loop stays short; all
- * that it takes is in registers. */
+ * that it takes is in registers. The seed is volatile: it would be loaded at every event. */
 SALTUS_OUTLINE double saltus_wait_late(const saltus_launch *a, uint64_t trajectory, uint64_t block,
                                        int h)
 {

@@ -33,7 +33,7 @@ typedef struct saltus_usual {
 #endif
 } saltus_usual;
 
-/* Whether a thread looks at what is unusual: where threads write counts together, all do. */
+/* Whether a thread takes the branch: where threads write counts together, all do if one does. */
 SALTUS_FN int saltus_usual_is_not(int is_unusual)
 {
 #if SALTUS_TOGETHER

@@ -6,7 +6,6 @@
 
 #if LIBSBML_HAS_PACKAGE_COMP
 /* each needs those before it */
-#include <sbml/packages/comp/common/compfwd.h>
 #include <sbml/packages/comp/sbml/Submodel.h>
 #include <sbml/packages/comp/sbml/SBaseRef.h>
 #include <sbml/packages/comp/sbml/ReplacedElement.h>
@@ -76,11 +75,21 @@ static saltus_status refuse(const factors *f, const void *element, const char *i
 
 static saltus_status look_at_model(factors *f, Model_t *m);
 
+/* The factors of a submodel's time and extent, or "". */
+static saltus_status take_factors(sbml_reader *r, Submodel_t *s, const char *factor[2])
+{
+    saltus_status status = SALTUS_OK;
+    SALTUS_TRY(take(r, Submodel_getTimeConversionFactor(s), &factor[0]));
+    SALTUS_TRY(take(r, Submodel_getExtentConversionFactor(s), &factor[1]));
+done:
+    return status;
+}
+
 /* Whether a model uses a name, or NULL for any, as a factor of something. */
 static saltus_status find_factor(sbml_reader *r, Model_t *m, const char *name, bool *is_found)
 {
     saltus_status status = SALTUS_OK;
-    CompModelPlugin_t *own = (CompModelPlugin_t *)SBase_getPlugin((SBase_t *)m, "comp");
+    CompModelPlugin_t *own = sbml_composition(m);
     factors f = {.r = r, .what = FIND, .wanted = name};
     const char *factor[2] = {NULL, NULL};
     for (unsigned i = 0; i < Model_getNumSpecies(m); ++i) {
@@ -88,9 +97,7 @@ static saltus_status find_factor(sbml_reader *r, Model_t *m, const char *name, b
         f.is_found |= of && *of && (!name || strcmp(of, name) == 0);
     }
     for (unsigned i = 0; own && i < CompModelPlugin_getNumSubmodels(own); ++i) {
-        Submodel_t *s = CompModelPlugin_getSubmodel(own, i);
-        SALTUS_TRY(take(r, Submodel_getTimeConversionFactor(s), &factor[0]));
-        SALTUS_TRY(take(r, Submodel_getExtentConversionFactor(s), &factor[1]));
+        SALTUS_TRY(take_factors(r, CompModelPlugin_getSubmodel(own, i), factor));
         for (int k = 0; k < 2; ++k) {
             f.is_found |= *factor[k] && (!name || strcmp(factor[k], name) == 0);
         }
@@ -108,7 +115,7 @@ static saltus_status follow_port(sbml_reader *r, Model_t **definition, SBaseRef_
                                  const char **name)
 {
     saltus_status status = SALTUS_OK;
-    CompModelPlugin_t *own = (CompModelPlugin_t *)SBase_getPlugin((SBase_t *)*definition, "comp");
+    CompModelPlugin_t *own = sbml_composition(*definition);
     const char *id = NULL;
     SALTUS_TRY(take(r, SBaseRef_getPortRef(reference), &id));
     SBaseRef_t *port = own ? (SBaseRef_t *)CompModelPlugin_getPortById(own, id) : NULL;
@@ -140,7 +147,6 @@ static saltus_status follow(sbml_reader *r, Model_t **definition, SBaseRef_t *re
                             const char **name)
 {
     saltus_status status = SALTUS_OK;
-    const char *model = NULL;
     *name = NULL;
     if (SBaseRef_isSetPortRef(reference)) {
         SALTUS_TRY(follow_port(r, definition, reference, name));
@@ -150,12 +156,10 @@ static saltus_status follow(sbml_reader *r, Model_t **definition, SBaseRef_t *re
         SALTUS_TRY(follow_metaid(r, *definition, reference, name));
     }
     if (*name && SBaseRef_isSetSBaseRef(reference)) {
-        CompModelPlugin_t *own =
-            (CompModelPlugin_t *)SBase_getPlugin((SBase_t *)*definition, "comp");
+        CompModelPlugin_t *own = sbml_composition(*definition);
         Submodel_t *s = own ? CompModelPlugin_getSubmodelById(own, *name) : NULL;
         *name = NULL;
-        SALTUS_TRY(take(r, s ? Submodel_getModelRef(s) : NULL, &model));
-        Model_t *deeper = sbml_find_definition(r, model);
+        Model_t *deeper = sbml_definition_of(r, s);
         if (deeper) {
             *definition = deeper;
             SALTUS_TRY(follow(r, definition, SBaseRef_getSBaseRef(reference), name));
@@ -170,10 +174,9 @@ static saltus_status look_whether_factor(factors *f, const char *submodel,
                                          ReplacedElement_t *replaced, bool *is_factor)
 {
     saltus_status status = SALTUS_OK;
-    Submodel_t *s = CompModelPlugin_getSubmodelById(f->in, submodel);
-    const char *name = NULL, *model = NULL;
-    SALTUS_TRY(take(f->r, s ? Submodel_getModelRef(s) : NULL, &model));
-    Model_t *definition = sbml_find_definition(f->r, model);
+    const char *name = NULL;
+    Model_t *definition =
+        sbml_definition_of(f->r, CompModelPlugin_getSubmodelById(f->in, submodel));
     if (definition) {
         SALTUS_TRY(follow(f->r, &definition, (SBaseRef_t *)replaced, &name));
         SALTUS_TRY(name ? find_factor(f->r, definition, name, is_factor) : SALTUS_OK);
@@ -285,16 +288,16 @@ saltus_status sbml_note_factors(sbml_reader *r, Model_t *m)
 saltus_status sbml_check_factors(sbml_reader *r, Model_t *m)
 {
     saltus_status status = SALTUS_OK;
-    CompModelPlugin_t *own = (CompModelPlugin_t *)SBase_getPlugin((SBase_t *)m, "comp");
+    CompModelPlugin_t *own = sbml_composition(m);
     const unsigned n = own ? CompModelPlugin_getNumSubmodels(own) : 0;
     factors f = {.r = r, .known = &r->factors, .in = own};
     for (unsigned i = 0; i < n; ++i) {
         Submodel_t *s = CompModelPlugin_getSubmodel(own, i);
-        const char *id = SBase_getIdAttribute((SBase_t *)s), *factor = NULL;
-        SALTUS_TRY(take(r, Submodel_getTimeConversionFactor(s), &factor));
-        SALTUS_TRY(note_factor(&f, id ? id : "", factor));
-        SALTUS_TRY(take(r, Submodel_getExtentConversionFactor(s), &factor));
-        SALTUS_TRY(note_factor(&f, id ? id : "", factor));
+        const char *id = SBase_getIdAttribute((SBase_t *)s), *factor[2] = {NULL, NULL};
+        SALTUS_TRY(take_factors(r, s, factor));
+        for (int k = 0; k < 2; ++k) {
+            SALTUS_TRY(note_factor(&f, id ? id : "", factor[k]));
+        }
     }
     if (n > 0) {
         SALTUS_TRY(look_at_model(&f, m));

@@ -414,8 +414,7 @@ done:
  * rateOf and distributions in levels that have none. */
 static const char *bare_name(const sbml_converter *c, const sbml_scope *in, const char *name)
 {
-    const sbml_symbol *symbol =
-        in->function ? sbml_find_callee(c->r, in->function, name) : sbml_find(c->r, name);
+    const sbml_symbol *symbol = sbml_find_callee(c->r, in->function, name);
     const FunctionDefinition_t *f =
         symbol && symbol->kind == NAME_FUNCTION
             ? Model_getFunctionDefinition(c->r->sbml, (unsigned)symbol->index)

@@ -168,12 +168,12 @@ const char *sbml_function_name(const sbml_reader *r, const FunctionDefinition_t 
 const sbml_symbol *sbml_find_callee(const sbml_reader *r, FunctionDefinition_t *caller,
                                     const char *name)
 {
-    const char *id = FunctionDefinition_getId(caller), *origin = FunctionDefinition_getName(caller);
-    const char *own = sbml_function_name(r, caller);
+    const char *origin = r->how && caller ? FunctionDefinition_getName(caller) : NULL;
     char full[500], wanted[500];
-    if (!r->how || !origin || !*origin) {
+    if (!origin || !*origin) {
         return sbml_find(r, name);
     }
+    const char *id = FunctionDefinition_getId(caller), *own = sbml_function_name(r, caller);
     const size_t prefix = strlen(id) > strlen(own) ? strlen(id) - strlen(own) : 0;
     if (prefix == 0 || strcmp(id + prefix, own) != 0 || prefix + strlen(name) >= sizeof full ||
         (size_t)(own - origin) + strlen(name) >= sizeof wanted) {

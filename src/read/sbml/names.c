@@ -254,9 +254,7 @@ saltus_status sbml_convert_call(sbml_converter *c, const sbml_scope *in, const A
 {
     saltus_status status = SALTUS_OK;
     const char *name = ASTNode_getName(node);
-    const sbml_symbol *symbol = !name          ? NULL
-                                : in->function ? sbml_find_callee(c->r, in->function, name)
-                                               : sbml_find(c->r, name);
+    const sbml_symbol *symbol = name ? sbml_find_callee(c->r, in->function, name) : NULL;
     if (!symbol && name && in->function && c->r->how && *FunctionDefinition_getName(in->function)) {
         return sbml_refuse(c, SALTUS_E_UNSUPPORTED,
                            "uses function '%s', which calls '%s': of a submodel's functions that "

@@ -18,6 +18,9 @@
 
 #include <sbml/SBMLTypes.h>
 #include <sbml/conversion/ConversionProperties.h>
+#if LIBSBML_HAS_PACKAGE_COMP
+#include <sbml/packages/comp/common/compfwd.h>
+#endif
 
 /* What an identifier stands for; all kinds share one name space, as in SBML. */
 typedef enum sbml_kind {
@@ -166,13 +169,17 @@ void sbml_forget_names(Model_t *m);
 size_t sbml_local_mark(const sbml_reader *r, const char *id);
 /** meanings.c: what a function is called in its submodel. */
 const char *sbml_function_name(const sbml_reader *r, const FunctionDefinition_t *f);
-/** meanings.c: what a function means by the name of another one; NULL: there is none of its
- * submodel. */
+/** meanings.c: what a function, or, `caller` being NULL, the model means by the name of a function;
+ * NULL: the caller's submodel has none. */
 const sbml_symbol *sbml_find_callee(const sbml_reader *r, FunctionDefinition_t *caller,
                                     const char *name);
-/** submodels.c: the model of that name which submodels can be copies of, before they are; NULL:
- * there is none in the document. */
-Model_t *sbml_find_definition(const sbml_reader *r, const char *id);
+#if LIBSBML_HAS_PACKAGE_COMP
+/** submodels.c: what a model has of submodels; NULL: none. */
+CompModelPlugin_t *sbml_composition(Model_t *m);
+/** submodels.c: the model that a submodel, if it is not NULL, is a copy of; NULL: there is none in
+ * the document. */
+Model_t *sbml_definition_of(sbml_reader *r, Submodel_t *s);
+#endif
 /** submodels.c: make one model of a model and its submodels, if it has any. */
 SALTUS_MUST_CHECK saltus_status sbml_flatten(sbml_reader *r);
 

@@ -4,7 +4,6 @@
 
 #if LIBSBML_HAS_PACKAGE_COMP
 /* each needs those before it */
-#include <sbml/packages/comp/common/compfwd.h>
 #include <sbml/packages/comp/sbml/Submodel.h>
 #include <sbml/packages/comp/extension/CompModelPlugin.h>
 #include <sbml/packages/comp/extension/CompSBMLDocumentPlugin.h>
@@ -20,14 +19,14 @@ static CompSBMLDocumentPlugin_t *definitions(const sbml_reader *r)
     return (CompSBMLDocumentPlugin_t *)SBase_getPlugin((SBase_t *)r->document, "comp");
 }
 
-static CompModelPlugin_t *composition(Model_t *m)
+CompModelPlugin_t *sbml_composition(Model_t *m)
 {
     return (CompModelPlugin_t *)SBase_getPlugin((SBase_t *)m, "comp");
 }
 
 static unsigned n_submodels(Model_t *m)
 {
-    CompModelPlugin_t *own = composition(m);
+    CompModelPlugin_t *own = sbml_composition(m);
     return own ? CompModelPlugin_getNumSubmodels(own) : 0;
 }
 
@@ -44,15 +43,20 @@ static const char *model_of(sbml_reader *r, Submodel_t *s)
     return or_none(r->model_ref);
 }
 
-/* The model that a submodel is a copy of, by its place among the definitions, which stands in the
- * reader's names; NULL: there is none in the document. */
-Model_t *sbml_find_definition(const sbml_reader *r, const char *id)
+/* The model of that name, by its place among the definitions, which stands in the reader's names;
+ * NULL: there is none in the document. */
+static Model_t *find_definition(const sbml_reader *r, const char *id)
 {
     const int i = saltus_map_get(&r->names, id);
     if (i >= 0) {
         return (Model_t *)CompSBMLDocumentPlugin_getModelDefinition(definitions(r), (unsigned)i);
     }
     return strcmp(or_none(Model_getId(r->sbml)), id) == 0 ? r->sbml : NULL;
+}
+
+Model_t *sbml_definition_of(sbml_reader *r, Submodel_t *s)
+{
+    return s ? find_definition(r, model_of(r, s)) : NULL;
 }
 
 static saltus_status refuse_missing(sbml_reader *r, const Submodel_t *s, const char *id,
@@ -130,9 +134,9 @@ static saltus_status count_parts(sbml_reader *r, Model_t *m, int depth, double *
               Model_getNumInitialAssignments(m) + Model_getNumEvents(m) +
               Model_getNumFunctionDefinitions(m);
     for (unsigned i = 0; i < n_submodels(m); ++i) {
-        Submodel_t *s = CompModelPlugin_getSubmodel(composition(m), i);
+        Submodel_t *s = CompModelPlugin_getSubmodel(sbml_composition(m), i);
         const char *id = or_none(SBase_getIdAttribute((SBase_t *)s)), *name = model_of(r, s);
-        Model_t *of = sbml_find_definition(r, name);
+        Model_t *of = find_definition(r, name);
         if (!of) {
             return refuse_missing(r, s, id, name);
         }
