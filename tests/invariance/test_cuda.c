@@ -919,8 +919,7 @@ static void dead_ends_have_the_bits_of_the_cpu(void **state)
 }
 
 /* Reactions that lack what they take and do nothing then: in one group, in two, with events, with
- * laws that are no number then, each by itself or alike, and in more groups, which leave such
- * trajectories to the CPU. */
+ * laws that are no number then, each by itself or alike. */
 static const char *const idle[] = {
     "reactions:\n  eat: {equation: A + 2 C -> 2 B + C, law: 3}\n  make: {equation: 0 -> A, law: "
     "2}\n"
@@ -948,20 +947,47 @@ static void reactions_that_idle_have_the_bits_of_the_cpu(void **state)
     char text[2000], name[40];
     (void)state;
     need_gpu("cuda");
-    for (int i = 0; i < N_IDLE + 1; ++i) {
-        int at =
-            snprintf(text, sizeof text,
-                     "lacking reactants: idle\nspecies: {A: 5, B: 3, C: 2}\nparameters: {k: 1}\n%s",
-                     idle[i < N_IDLE ? i : 0]);
-        for (int r = 0; i == N_IDLE && r < 20; ++r) {
-            at += snprintf(text + at, sizeof text - (size_t)at, "  r%d: A -> B @ 0.01\n", r);
-        }
+    for (int i = 0; i < N_IDLE; ++i) {
+        (void)snprintf(
+            text, sizeof text,
+            "lacking reactants: idle\nspecies: {A: 5, B: 3, C: 2}\nparameters: {k: 1}\n%s",
+            idle[i]);
         saltus_model *m = bits_parse(text);
         (void)snprintf(name, sizeof name, "idle %d", i);
-        check_bits(m, name, i == 0 || i == 1 || i == N_IDLE ? ALL : REGISTERS, 100);
-        if (i < N_IDLE) {
-            check_that_none_runs_again(m, name, "direct", "registers", 100);
+        check_bits(m, name, i < 2 ? ALL : REGISTERS, 100);
+        check_that_none_runs_again(m, name, "direct", "registers", 100);
+        saltus_model_destroy(m);
+    }
+}
+
+/* The same in more groups: one that is like itself in both halves, from which a last one lacks
+ * some; laws that are no number beside many others; and no two alike. */
+static void groups_that_idle_have_the_bits_of_the_cpu(void **state)
+{
+    static const char head[] = "lacking reactants: idle\nparameters: {k: 1}\nspecies: {A: 5, B: 3, "
+                               "C: 2, D: 0, E: 4, F: 1, G: 0, H: 2, I: 5, J: 0, K: 2, L: 3}\n";
+    char text[4000], name[40];
+    (void)state;
+    need_gpu("cuda");
+    for (int i = 0; i < 4; ++i) {
+        int at = snprintf(text, sizeof text, "%s%s", head, i < 2 ? "reactions:\n" : idle[i + 1]);
+        for (int n = 0; n < 6 && i < 2; ++n) { /* with i = 1 its halves have rates of their own */
+            const char a = (char)('A' + 2 * n), b = (char)(a + 1);
+            at += snprintf(text + at, sizeof text - (size_t)at,
+                           "  e%d: {equation: %c -> %c, law: %d}\n  b%d: %c -> %c @ 1\n"
+                           "  i%d: 0 -> %c @ k\n  o%d: {equation: 2 %c -> 0, law: 0.5}\n",
+                           n, a, b, i == 0 ? 3 : 1 + n, n, b, a, n, a, n, b);
         }
+        for (int r = 0; r < 22 && i >= 1; ++r) {
+            at += snprintf(text + at, sizeof text - (size_t)at,
+                           r % 4 > 0 ? "  r%d: %c + %c -> %c @ 0.01\n"
+                                     : "  r%d: {equation: %c + %c -> %c, law: 0.2}\n",
+                           r, 'A' + r * 5 % 12, 'A' + (r * r + 1) % 12, 'A' + r * 7 % 11);
+        }
+        saltus_model *m = bits_parse(text);
+        (void)snprintf(name, sizeof name, "idle groups %d", i);
+        check_bits(m, name, i < 2 ? ALL : REGISTERS, 100);
+        check_that_none_runs_again(m, name, "direct", "registers", 100);
         saltus_model_destroy(m);
     }
 }
@@ -1256,6 +1282,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(odd_shapes_have_the_bits_of_the_cpu),
         cmocka_unit_test(dead_ends_have_the_bits_of_the_cpu),
         cmocka_unit_test(reactions_that_idle_have_the_bits_of_the_cpu),
+        cmocka_unit_test(groups_that_idle_have_the_bits_of_the_cpu),
         cmocka_unit_test(leaps_may_lack_reactants),
         cmocka_unit_test(what_does_not_fit_runs_on_the_cpu),
         cmocka_unit_test(troubles_have_the_words_of_the_cpu),

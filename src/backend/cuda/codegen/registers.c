@@ -266,6 +266,20 @@ bool saltus_is_unsafe(const saltus_tables *t, int s)
     return false;
 }
 
+bool saltus_may_idle(const saltus_tables *t)
+{
+    return t->idles && t->n_unsafe > 0 && t->n_thinned == 0;
+}
+
+bool saltus_may_lack(const saltus_tables *t, int r)
+{
+    bool does = false;
+    for (int c = t->change_row[r]; c < t->change_row[r + 1]; ++c) {
+        does |= t->idles && t->change_amount[c] < 0;
+    }
+    return does;
+}
+
 /* Whether a firing of some reaction of group g changes a propensity of group h. */
 bool saltus_touches(const saltus_tables *t, int g, int h)
 {

@@ -36,22 +36,12 @@ void saltus_put_flat_state(const saltus_writer *w)
                     "*a)\n{\n    (void)a;\n    (void)s;\n}\n");
 }
 
-/* Whether reaction r takes something that it may lack, and does nothing then. */
-static bool takes(const saltus_tables *t, int r)
-{
-    bool does = false;
-    for (int c = t->change_row[r]; c < t->change_row[r + 1]; ++c) {
-        does |= t->idles && t->change_amount[c] < 0;
-    }
-    return does;
-}
-
 /* Write what is done where a law is negative or no number, as 0 / 0 is where all that it reads has
  * run out: a reaction that lacks what it takes has propensity 0. */
 static void put_check(const saltus_writer *w, int r)
 {
     const saltus_tables *t = w->t;
-    if (!takes(t, r)) {
+    if (!saltus_may_lack(t, r)) {
         fprintf(w->out, "    *bad |= !(a%d >= 0.0);\n", r);
         return;
     }
@@ -81,10 +71,11 @@ static void put_group_function(const saltus_writer *w, int g)
         } else if (saltus_is_moving(w->t, r)) {
             fprintf(w->out, "    const double a%d = s->m%d;\n", r, r);
         } else if (is_kept) {
-            fprintf(w->out, "    %sdouble a%d = s->a%d;\n", takes(w->t, r) ? "" : "const ", r, r);
+            fprintf(w->out, "    %sdouble a%d = s->a%d;\n",
+                    saltus_may_lack(w->t, r) ? "" : "const ", r, r);
         } else {
-            fprintf(w->out, "    %sdouble a%d = saltus_law%d(s);\n", takes(w->t, r) ? "" : "const ",
-                    r, r);
+            fprintf(w->out, "    %sdouble a%d = saltus_law%d(s);\n",
+                    saltus_may_lack(w->t, r) ? "" : "const ", r, r);
         }
         if (w->t->law_program[r] >= 0 && thinned < 0 && !saltus_is_moving(w->t, r) &&
             (!is_kept || w->t->idles)) {
@@ -137,12 +128,6 @@ static bool changes(const saltus_tables *t, int g, int s)
         }
     }
     return false;
-}
-
-/* Whether a reaction may lack what it takes, and does nothing then. */
-static bool may_idle(const saltus_tables *t)
-{
-    return t->idles && t->n_unsafe > 0 && t->n_thinned == 0;
 }
 
 /* Write the value of the chosen reaction of a group, the first whose sum exceeds low. */
@@ -320,7 +305,7 @@ static void put_choices(const saltus_writer *w)
 static void put_apply(const saltus_writer *w)
 {
     const saltus_tables *t = w->t;
-    const bool idles = may_idle(t);
+    const bool idles = saltus_may_idle(t);
     fprintf(w->out, "SALTUS_FN int saltus_state_apply(saltus_worker_state *s, const saltus_chosen "
                     "*k)\n{\n    int bad = 0;\n");
     put_flags(w, "const int", " = k->pg", "k->isk");
@@ -362,7 +347,7 @@ static void put_fire(const saltus_writer *w)
 void saltus_put_flat(const saltus_writer *w)
 {
     const bool drifts = w->t->n_thinned > 0;
-    fprintf(w->out, "%s", may_idle(w->t) ? "#define SALTUS_IDLES 1\n" : "");
+    fprintf(w->out, "%s", saltus_may_idle(w->t) ? "#define SALTUS_IDLES 1\n" : "");
     if (drifts) {
         saltus_put_drifts(w);
     }

@@ -63,6 +63,27 @@ static void put_varying_rate(const saltus_writer *w, const saltus_kind *k, int i
     }
 }
 
+/* Write what is done where law r, aPREFIXi, is negative or no number: it is 0 where its reaction
+ * lacks what it takes. */
+static void put_check(const saltus_writer *w, int r, int i, char var, char prefix, saltus_locals *l)
+{
+    const saltus_tables *t = w->t;
+    if (!saltus_may_lack(t, r)) {
+        fprintf(w->out, "            bad |= !(a%c%d >= 0.0);\n", prefix, i);
+        return;
+    }
+    fprintf(w->out, "            if (SALTUS_RARE(!(a%c%d >= 0.0))) {\n                a%c%d = 0",
+            prefix, i, prefix, i);
+    for (int c = t->change_row[r]; c < t->change_row[r + 1]; ++c) {
+        if (t->change_amount[c] < 0) {
+            fprintf(w->out, " || %c%d < %" PRId64 ".0", var,
+                    saltus_local_of(l, t->change_species[c]), -t->change_amount[c]);
+        }
+    }
+    fprintf(w->out, " ? 0.0 : a%c%d;\n                bad |= !(a%c%d >= 0.0);\n            }\n",
+            prefix, i, prefix, i);
+}
+
 /* Write aPREFIXi, propensity i of the group, from its local counts VAR0, VAR1 … Reactions are
  * written in their order. */
 static void put_law(const saltus_writer *w, const saltus_kind *k, int number, int i, char var,
@@ -70,9 +91,12 @@ static void put_law(const saltus_writer *w, const saltus_kind *k, int number, in
 {
     const saltus_tables *t = w->t;
     const int r = k->groups[0] * SALTUS_FANOUT + i;
-    fprintf(w->out, "            const double a%c%d = ", prefix, i);
-    if (!saltus_is_product(t, r)) {
-        fprintf(w->out, "saltus_law%d(s);\n            bad |= !(a%c%d >= 0.0);\n", r, prefix, i);
+    const bool is_product = saltus_is_product(t, r);
+    fprintf(w->out,
+            "            %sdouble a%c%d = ", is_product || !saltus_may_lack(t, r) ? "const " : "",
+            prefix, i);
+    if (!is_product) {
+        fprintf(w->out, "saltus_law%d(s);\n", r);
     } else {
         if (saltus_kind_same_rate(w, k, i)) {
             saltus_put_rate(w, r);
@@ -89,6 +113,9 @@ static void put_law(const saltus_writer *w, const saltus_kind *k, int number, in
     }
     for (int c = t->change_row[r]; c < t->change_row[r + 1]; ++c) {
         (void)saltus_local_of(l, t->change_species[c]);
+    }
+    if (!is_product) {
+        put_check(w, r, i, var, prefix, l);
     }
 }
 
@@ -153,29 +180,51 @@ static void put_new_sum(const saltus_writer *w, const saltus_kind *k, char name,
     }
 }
 
-/* Write the change of a local count, which is at x[atL], by the reaction that is chosen among the
- * first n: the first whose sum exceeds low. */
-static void put_change(const saltus_writer *w, const saltus_kind *k, int n, int l, const char *x)
+/* Whether some of the first n reactions of a kind change local count l. */
+static bool changes(const saltus_tables *t, const saltus_kind *k, int n, int l)
+{
+    bool does = false;
+    for (int i = 0; i < n; ++i) {
+        does |= saltus_change_of(t, k->groups[0] * SALTUS_FANOUT + i, k->of[0].species[l]) != 0;
+    }
+    return does;
+}
+
+/* Write by how much the reaction that is chosen among the first n, the first whose sum exceeds low,
+ * changes a local count. */
+static void put_amount(const saltus_writer *w, const saltus_kind *k, int n, int l)
 {
     const saltus_tables *t = w->t;
     const int first = k->groups[0] * SALTUS_FANOUT, last = first + n - 1, s = k->of[0].species[l];
-    bool changes = false;
-    for (int r = first; r <= last; ++r) {
-        changes |= saltus_change_of(t, r, s) != 0;
-    }
-    if (!changes) {
-        return;
-    }
-    fprintf(w->out, "            y%d += ", l);
     for (int r = first; r < last; ++r) {
         if (saltus_change_of(t, r, s) != saltus_change_of(t, r + 1, s)) {
             fprintf(w->out, "is%d ? %" PRId64 ".0 : ", r - first, saltus_change_of(t, r, s));
         }
     }
-    fprintf(w->out, "%" PRId64 ".0;\n            %s[at%d] = y%d;\n", saltus_change_of(t, last, s),
-            x, l, l);
-    if (saltus_is_unsafe(t, s)) {
-        fprintf(w->out, "            bad |= y%d < 0.0;\n", l);
+    fprintf(w->out, "%" PRId64 ".0", saltus_change_of(t, last, s));
+}
+
+/* Write the changes of the first m local counts, which are at x[atL], by that reaction. */
+static void put_changes(const saltus_writer *w, const saltus_kind *k, int n, int m, const char *x)
+{
+    const saltus_tables *t = w->t;
+    const bool idles = saltus_may_idle(t);
+    for (int l = 0; l < m && idles; ++l) {
+        if (saltus_is_unsafe(t, k->of[0].species[l]) && changes(t, k, n, l)) {
+            fprintf(w->out, "            fires &= y%d + (", l);
+            put_amount(w, k, n, l);
+            fprintf(w->out, ") >= 0.0;\n");
+        }
+    }
+    for (int l = 0; l < m; ++l) {
+        if (changes(t, k, n, l)) {
+            fprintf(w->out, "            y%d += %s", l, idles ? "!fires ? 0.0 : " : "");
+            put_amount(w, k, n, l);
+            fprintf(w->out, ";\n            %s[at%d] = y%d;\n", x, l, l);
+            if (saltus_is_unsafe(t, k->of[0].species[l]) && !idles) {
+                fprintf(w->out, "            bad |= y%d < 0.0;\n", l);
+            }
+        }
     }
 }
 
@@ -190,9 +239,7 @@ static void put_kind(const saltus_writer *w, const saltus_kind *k, int number)
             "            l = l < c%d ? l : saltus_below(c%d);\n",
             n - 1, n - 1);
     saltus_put_choose(w, n, "");
-    for (int l = 0; l < k->of[0].n; ++l) {
-        put_change(w, k, n, l, "x");
-    }
+    put_changes(w, k, n, k->of[0].n, "x");
     if (touches_itself(w->t, k)) {
         put_sums(w, k, number, 'd');
         put_new_sum(w, k, 'u', 'd', n - 1);
@@ -251,9 +298,7 @@ static void put_kind_by_halves(const saltus_writer *w, const saltus_kind *k, int
     /* Rounding may put l at the end of the group, once in 10^16 events. The CPU then runs the
      * trajectory. */
     saltus_put_choose(w, HALF, "                bad |= !(l < c3);\n");
-    for (int l = 0; l < n_locals; ++l) {
-        put_change(w, k, HALF, l, "mine");
-    }
+    put_changes(w, k, HALF, n_locals, "mine");
     for (int l = 0; l < n_locals; ++l) {
         fprintf(w->out,
                 "            const double z%d = other[at%d], p%d = second ? z%d : y%d,\n"
@@ -337,7 +382,9 @@ static void put_sum_functions(const saltus_writer *w, const saltus_kind *k, int 
 
 static void put_fire(const saltus_writer *w, const saltus_kind *kinds, int n)
 {
-    fprintf(w->out, SALTUS_FIRE_HEAD "    int bad = 0;\n    for (int refined = 0;;) {\n");
+    const bool idles = saltus_may_idle(w->t);
+    fprintf(w->out, SALTUS_FIRE_HEAD "    int bad = 0%s;\n    for (int refined = 0;;) {\n",
+            idles ? ", fires = 1" : "");
     saltus_put_choose_group(w);
     if (n == 1) {
         fprintf(w->out, "        {\n");
@@ -356,7 +403,8 @@ static void put_fire(const saltus_writer *w, const saltus_kind *kinds, int n)
         fprintf(w->out, "        }\n");
     }
     put_others(w);
-    fprintf(w->out, "        break;\n    }\n    return bad;\n}\n");
+    fprintf(w->out, "        break;\n    }\n    return %s;\n}\n",
+            idles ? "bad | (fires ? 0 : 2)" : "bad");
 }
 
 void saltus_put_grouped_state(const saltus_writer *w)
@@ -384,6 +432,7 @@ void saltus_put_grouped(const saltus_writer *w)
     const saltus_tables *t = w->t;
     saltus_kind kinds[SALTUS_MAX_GROUPS];
     const int n = saltus_find_kinds(t, kinds), groups = saltus_n_groups(t);
+    fprintf(w->out, "%s", saltus_may_idle(t) ? "#define SALTUS_IDLES 1\n" : "");
     for (int k = 0; k < n; ++k) {
         put_tables(w, &kinds[k], k);
         put_sum_functions(w, &kinds[k], k);

@@ -69,6 +69,10 @@ int saltus_group_end(const saltus_tables *t, int g);
 int64_t saltus_change_of(const saltus_tables *t, int r, int s);
 /** Whether some law does not keep species s from going negative. */
 bool saltus_is_unsafe(const saltus_tables *t, int s);
+/** Whether a reaction may lack what it takes, and does nothing then: SALTUS_IDLES of the kernel. */
+bool saltus_may_idle(const saltus_tables *t);
+/** Whether reaction r takes something that it may lack, and does nothing then. */
+bool saltus_may_lack(const saltus_tables *t, int r);
 /** Whether a firing of some reaction of group g changes a propensity of group h. */
 bool saltus_touches(const saltus_tables *t, int g, int h);
 

@@ -249,21 +249,28 @@ static void put_steps(const saltus_writer *w)
                 "SALTUS_AS_F64((int64_t)((uint64_t)changes[%d].amount << 32));\n",
                 i, i, i, i, i);
     }
-    for (int i = 0; i < n; ++i) {
-        fprintf(w->out, "        *x%d = v%d;\n", i, i);
-    }
+    const bool idles = saltus_may_idle(w->t);
     for (int i = 0; i < n && w->t->n_unsafe > 0; ++i) {
-        fprintf(w->out, "        bad |= v%d < 0.0;\n", i);
+        fprintf(w->out, idles ? "        fires &= v%d >= 0.0;\n" : "        bad |= v%d < 0.0;\n",
+                i);
+    }
+    for (int i = 0; i < n; ++i) {
+        fprintf(w->out, idles ? "        *x%d = fires ? v%d : *x%d;\n" : "        *x%d = v%d;\n", i,
+                i, i);
     }
 }
 
 void saltus_put_uniform(const saltus_writer *w)
 {
+    const bool idles = saltus_may_idle(w->t);
+    fprintf(w->out, "%s", idles ? "#define SALTUS_IDLES 1\n" : "");
     put_total(w);
     fprintf(
-        w->out, SALTUS_FIRE_HEAD
-        "    int bad = 0;\n    const saltus_model *model = (const saltus_model *)saltus_shared;\n"
-        "    for (int refined = 0;;) {\n");
+        w->out,
+        SALTUS_FIRE_HEAD
+        "    int bad = 0%s;\n    const saltus_model *model = (const saltus_model *)saltus_shared;\n"
+        "    for (int refined = 0;;) {\n",
+        idles ? ", fires = 1" : "");
     saltus_put_choose_group(w);
     put_choose_part(w);
     put_part_sums(w);
@@ -271,5 +278,6 @@ void saltus_put_uniform(const saltus_writer *w)
     (void)snprintf(check, sizeof check, "                bad |= !(l < c%d);\n", SPAN - 1);
     saltus_put_choose(w, SPAN, check);
     put_steps(w);
-    fprintf(w->out, "        break;\n    }\n    return bad;\n}\n");
+    fprintf(w->out, "        break;\n    }\n    return %s;\n}\n",
+            idles ? "bad | (fires ? 0 : 2)" : "bad");
 }
