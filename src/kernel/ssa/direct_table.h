@@ -55,6 +55,24 @@ SALTUS_FN int saltus_table_fire(const saltus_table *s, const saltus_packed_wide_
     return bad;
 }
 
+#if SALTUS_IDLES
+/* Whether the reaction that has changed the counts lacked what it takes: they are as before then.
+ */
+SALTUS_FN int saltus_table_idle(const saltus_table *s, const saltus_packed_wide_row *row)
+{
+    int lacks = 0;
+    const saltus_packed_change *changes = s->changes + row->change;
+    for (uint32_t i = 0; i < row->n_changes; ++i) {
+        lacks |= changes[i].amount < 0 && s->x[changes[i].species * SALTUS_BLOCK] < 0;
+    }
+    for (uint32_t i = 0; i < row->n_changes && lacks; ++i) {
+        int32_t *x = s->x + changes[i].species * SALTUS_BLOCK;
+        *x = (int32_t)((uint32_t)*x - (uint32_t)changes[i].amount);
+    }
+    return lacks;
+}
+#endif
+
 /* Set the addresses of this thread's numbers and of the tables; copy the tables if they are to be
  * in shared memory. */
 SALTUS_FN void saltus_state_open(saltus_worker_state *trajectory, const saltus_launch *a)
@@ -156,6 +174,11 @@ SALTUS_FN int saltus_state_fire(const saltus_worker_state *s, double total, doub
                                       2 * block + (uint64_t)h);
     const saltus_packed_wide_row row = saltus_table_row(&s->table, r);
     const int bad = saltus_table_fire(&s->table, &row);
+#if SALTUS_IDLES
+    if (SALTUS_RARE(bad) && saltus_table_idle(&s->table, &row)) {
+        return 2;
+    }
+#endif
     saltus_table_follow(&s->table, &row);
     return bad;
 }

@@ -70,6 +70,26 @@ SALTUS_FN int saltus_warp_fire(const saltus_table *s, const saltus_packed_wide_r
     return bad;
 }
 
+#if SALTUS_IDLES
+/* Whether the reaction that has changed the counts lacked what it takes: they are as before then.
+ */
+SALTUS_FN int saltus_warp_idle(const saltus_table *s, const saltus_packed_wide_row *row)
+{
+    const saltus_packed_change *changes = s->changes + row->change;
+    int lacks = 0;
+    for (uint32_t i = (uint32_t)SALTUS_LANE_NUMBER; i < row->n_changes; i += SALTUS_WARP) {
+        lacks |= changes[i].amount < 0 && s->x[changes[i].species] < 0;
+    }
+    lacks = saltus_warp_any(lacks);
+    for (uint32_t i = (uint32_t)SALTUS_LANE_NUMBER; i < row->n_changes && lacks; i += SALTUS_WARP) {
+        int32_t *x = s->x + changes[i].species;
+        *x = (int32_t)((uint32_t)*x - (uint32_t)changes[i].amount);
+    }
+    SALTUS_WARP_WAIT();
+    return lacks;
+}
+#endif
+
 SALTUS_FN void saltus_state_open(saltus_worker_state *trajectory, const saltus_launch *a)
 {
     const saltus_packed *t = &a->packed;
@@ -148,6 +168,11 @@ SALTUS_FN int saltus_state_fire(const saltus_worker_state *s, double total, doub
     const saltus_packed_wide_row row = saltus_table_row(&s->table, r);
     SALTUS_WARP_WAIT(); /* all threads have read what changes now */
     const int bad = saltus_warp_fire(&s->table, &row);
+#if SALTUS_IDLES
+    if (SALTUS_RARE(bad) && saltus_warp_idle(&s->table, &row)) {
+        return 2;
+    }
+#endif
     saltus_warp_follow(&s->table, &row);
     return bad;
 }

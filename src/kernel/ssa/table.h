@@ -11,6 +11,7 @@
  *     SALTUS_WIDE_ROWS         1: saltus_packed_wide_row
  *     SALTUS_POINTS            1: rates are those of a job's point, and not in the tables
  *     SALTUS_WITH_BOUNDS       1: a count has its bounds beside (hubs_thread.h); 0 if not defined
+ *     SALTUS_IDLES             1: a reaction may lack what it takes (direct_table.h, direct_warp.h)
  *     SALTUS_RECORDS_RULES     1: saltus_recorded_rule(table, time, rule) follows this header
  *     SALTUS_CHANGES, SALTUS_DEPENDENTS, SALTUS_NODES
  *                              entries of every row where they are equally long;

@@ -28,12 +28,14 @@ static saltus_status table_text(const saltus_ssa_layout *layout, const saltus_ta
                   "#define SALTUS_TABLES_SHARED %d\n#define SALTUS_WIDE_ROWS %d\n"
                   "#define SALTUS_WARPS %d\n#define SALTUS_POINTS %d\n#define SALTUS_CHANGES %u\n"
                   "#define SALTUS_DEPENDENTS %u\n#define SALTUS_NODES %u\n"
-                  "#define SALTUS_RECORDS_RULES %d\n#define SALTUS_HUBS %d\n",
+                  "#define SALTUS_RECORDS_RULES %d\n#define SALTUS_HUBS %d\n"
+                  "#define SALTUS_IDLES %d\n",
                   is_warp || (tables->n_hubs && !layout->workspace_is_shared) ? 1 : layout->block,
                   layout->packed.n_levels, layout->packed.n_root_children,
                   layout->workspace_is_shared, layout->tables_are_shared, is_warp,
                   layout->block / 32, layout->needs.varies != NULL, equal->n_changes,
-                  equal->n_dependents, equal->n_nodes, records_rules, tables->n_hubs > 0);
+                  equal->n_dependents, equal->n_nodes, records_rules, tables->n_hubs > 0,
+                  tables->n_hubs == 0 && tables->idles && tables->n_unsafe > 0);
     if (tables->n_hubs > 0) {
         (void)fprintf(out,
                       "#define SALTUS_HUB_SPECIES %d\n#define SALTUS_N_HUBS %d\n"
