@@ -44,7 +44,29 @@
     "<reaction id=\"" id "\" reversible=\"false\">" sides "<kineticLaw>" law "</kineticLaw>" \
     "</reaction>\n"
 #define LIST(name, inside) "<listOf" name ">\n" inside "</listOf" name ">\n"
+#define CI(name) "<ci>" name "</ci>"
+#define CN(number) "<cn>" number "</cn>"
+#define APPLY(name, args) "<apply><" name "/>" args "</apply>"
+#define TIMES(a, b) APPLY("times", CI(a) CI(b))
+#define REACTANTS(inside) "<listOfReactants>" inside "</listOfReactants>"
+#define PRODUCTS(inside) "<listOfProducts>" inside "</listOfProducts>"
+#define LAW(math) MATH(math)
+#define INITIAL(id, math) \
+    "<initialAssignment symbol=\"" id "\">" MATH(math) "</initialAssignment>\n"
 #define CELL LIST("Compartments", COMPARTMENT("cell", "size=\"2\" spatialDimensions=\"3\""))
+
+/* Two units of substance, and an event. */
+#define NANOMOLE                                                                   \
+    "<unitDefinition id=\"nmol\"><listOfUnits><unit kind=\"mole\" exponent=\"1\" " \
+    "scale=\"-9\" multiplier=\"1\"/></listOfUnits></unitDefinition>"
+#define DOZEN                                                                       \
+    "<unitDefinition id=\"dozen\"><listOfUnits><unit kind=\"item\" exponent=\"1\" " \
+    "scale=\"0\" multiplier=\"12\"/></listOfUnits></unitDefinition>"
+#define UNITS LIST("UnitDefinitions", NANOMOLE DOZEN)
+#define EVENT(attributes, trigger, rest)                                 \
+    "<event " attributes " useValuesFromTriggerTime=\"false\"><trigger " \
+    "initialValue=\"false\" persistent=\"false\">" MATH(trigger) "</trigger>" rest "</event>\n"
+#define ASSIGN(id, math) "<eventAssignment variable=\"" id "\">" MATH(math) "</eventAssignment>"
 
 static inline saltus_model *read_text(const char *text)
 {
@@ -109,6 +131,24 @@ static inline bool has_warning(const saltus_model *model, const char *part)
         }
     }
     return false;
+}
+
+static inline void check_number(const saltus_expr *e, double expected)
+{
+    assert_non_null(e);
+    assert_int_equal(e->op, SALTUS_OP_CONST);
+    assert_true(e->value == expected);
+}
+
+static inline void check_participants(const saltus_model *m, const saltus_participant *list, int n,
+                                      const char *expected)
+{
+    char text[200] = "";
+    for (int i = 0; i < n; ++i) {
+        (void)snprintf(text + strlen(text), sizeof text - strlen(text), "%s%.9g %s", i ? " + " : "",
+                       saltus_molecules(&list[i]), m->variables[list[i].variable].id);
+    }
+    assert_string_equal(text, expected);
 }
 
 #endif

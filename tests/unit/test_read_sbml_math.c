@@ -9,12 +9,9 @@
                   PARAMETER("c", "true", "value=\"5\"")                                    \
                       PARAMETER("y", "false", "")) "<listOfRules>\n"
 #define FORMULA(math) L3(BEFORE ASSIGNMENT_RULE("y", math) "</listOfRules>\n")
-#define CI(name) "<ci>" name "</ci>"
-#define CN(number) "<cn>" number "</cn>"
 #define A CI("a")
 #define B CI("b")
 #define C CI("c")
-#define APPLY(name, args) "<apply><" name "/>" args "</apply>"
 #define SYMBOL(name)                                                                          \
     "<csymbol encoding=\"text\" definitionURL=\"http://www.sbml.org/sbml/symbols/" name "\">" \
     "x</csymbol>"
@@ -412,7 +409,7 @@ static void symbols_of_distributions_are_functions(void **state)
 /* x*x, which of a number is never negative, and a function that draws. */
 #define SQUARE FUNCTION("square", ARG("x"), APPLY("times", CI("x") CI("x")))
 #define NUMBER FUNCTION("number", "", NORMAL)
-#define EVENT(math)                                                                            \
+#define DRAWN_BY_EVENT(math)                                                                   \
     L3(LIST("FunctionDefinitions", SQUARE NUMBER) LIST("Parameters",                           \
                                                        PARAMETER("y", "false", "value=\"0\"")) \
            LIST("Events",                                                                      \
@@ -443,13 +440,14 @@ static void check_draws(const char *text, int n, bool has_yaml)
 static void arguments_are_drawn_once(void **state)
 {
     (void)state;
-    check_draws(EVENT(CALL("square", NORMAL)), 1, false);
-    check_draws(EVENT(CALL("square", CALL("square", CALL("number", "")))), 1, false);
-    check_draws(EVENT(APPLY("lt", CN("0") NORMAL CN("1"))), 1, false);
-    check_draws(EVENT("<apply>" SYMBOL("distrib/normal") CALL("square", NORMAL) CN("1") "</apply>"),
+    check_draws(DRAWN_BY_EVENT(CALL("square", NORMAL)), 1, false);
+    check_draws(DRAWN_BY_EVENT(CALL("square", CALL("square", CALL("number", "")))), 1, false);
+    check_draws(DRAWN_BY_EVENT(APPLY("lt", CN("0") NORMAL CN("1"))), 1, false);
+    check_draws(DRAWN_BY_EVENT("<apply>" SYMBOL("distrib/normal") CALL("square", NORMAL)
+                                   CN("1") "</apply>"),
                 2, false);
-    check_draws(EVENT(APPLY("times", CALL("number", "") CALL("number", ""))), 2, true);
-    check_draws(EVENT(APPLY("plus", NORMAL NORMAL)), 2, true);
+    check_draws(DRAWN_BY_EVENT(APPLY("times", CALL("number", "") CALL("number", ""))), 2, true);
+    check_draws(DRAWN_BY_EVENT(APPLY("plus", NORMAL NORMAL)), 2, true);
 }
 
 static void distributions_are_read_wherever_a_formula_is(void **state)

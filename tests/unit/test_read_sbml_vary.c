@@ -6,9 +6,6 @@
 #include "same_model.h"
 #include "sbml_text.h"
 
-#define CI(name) "<ci>" name "</ci>"
-#define CN(number) "<cn>" number "</cn>"
-#define APPLY(name, args) "<apply><" name "/>" args "</apply>"
 #define TIME_SYMBOL               \
     "<csymbol encoding=\"text\" " \
     "definitionURL=\"http://www.sbml.org/sbml/symbols/time\">t</csymbol>"
@@ -17,7 +14,6 @@
     "r</csymbol>" CI(id) "</apply>"
 #define RATE_RULE(id, math) "<rateRule variable=\"" id "\">" MATH(math) "</rateRule>"
 #define RULE(id, math) ASSIGNMENT_RULE(id, math)
-#define INITIAL(id, math) "<initialAssignment symbol=\"" id "\">" MATH(math) "</initialAssignment>"
 #define AT(time, id, math)                                                        \
     "<event useValuesFromTriggerTime=\"true\"><trigger initialValue=\"true\" "    \
     "persistent=\"true\">" MATH(                                                  \
@@ -303,7 +299,7 @@ static void factors_may_follow_from_amounts(void **state)
     free(s.x);
     without_rate.rules = NULL;
     saltus_model *m = read_text(write_document(&without_rate));
-    assert_string_equal(m->mean_only, "model.xml:7: reaction 'R': the conversion factor of 'Y' is "
+    assert_string_equal(m->mean_only, "model.xml:8: reaction 'R': the conversion factor of 'Y' is "
                                       "none of a few numbers that are known");
     saltus_model_destroy(m);
     /* a number that is known is a part of what happens, exactly by all methods */
