@@ -119,6 +119,18 @@ saltus_model *bits_model(int i)
     return bits_parse(models[i]);
 }
 
+const char bits_alike[] =
+    "species: {A0: 20, B0: 0, A1: 30, B1: 0, A2: 40, B2: 0, C: 0}\nparameters: {k: 1}\nreactions:\n"
+    "  a0: 0 -> A0 @ 5\n  b0: A0 -> B0 @ 1\n  c0: B0 -> A0 @ 0.5\n  d0: 2 A0 -> B0 @ 0.01\n"
+    "  e0: B0 -> 2 A0 @ 0.1\n  f0: A0 -> 0 @ 0.1\n  g0: B0 -> 0 @ 0.1\n  h0: A0 + B0 -> B0 @ 0.01\n"
+    "  a1: 0 -> A1 @ 5\n  b1: A1 -> B1 @ 1\n  c1: B1 -> A1 @ 0.5\n  d1: 2 A1 -> B1 @ 0.01\n"
+    "  e1: B1 -> 2 A1 @ 0.1\n  f1: A1 -> 0 @ 0.1\n  g1: B1 -> 0 @ 0.1\n  h1: A1 + B1 -> B1 @ 0.01\n"
+    "  a2: 0 -> A2 @ 5\n  b2: A2 -> B2 @ 1\n  c2: B2 -> A2 @ 0.5\n  d2: 2 A2 -> B2 @ 0.01\n"
+    "  e2: B2 -> 2 A2 @ 0.1\n  f2: A2 -> 0 @ 0.1\n  g2: B2 -> 0 @ 0.1\n  h2: A2 + B2 -> B2 @ 0.01\n"
+    "  x: A0 -> C @ k*A0/(1 + A1)\n"
+    "events:\n  cut: {when: A0 + B1 > 45, set: {A0: A0/2, B1: 0, k: k + 1}}\n"
+    "  add: {at: 0.5, delay: 0.8, set: {A2: A2 + C}}\n";
+
 const char *const bits_generators[N_BITS_GENERATORS] = {"philox", "xorwow", "mrg32k3a", "mt19937"};
 
 const char *const bits_devices[N_BITS_DEVICES] = {"cpu:generic", "cpu:avx2", "cpu:avx512"};
@@ -291,4 +303,39 @@ saltus_model *bits_motifs(int n, int n_motif, int n_extra, uint64_t seed)
     saltus_model *m = bits_parse(text);
     free(text);
     return m;
+}
+
+saltus_model *bits_mixed(int n, const char *more)
+{
+    static const struct {
+        const char *equation; /* of three species */
+        double rate;
+    } shapes[] = {{"%1$s -> %2$s", 0.4},
+                  {"%1$s + %2$s -> %3$s", 0.02},
+                  {"2 %1$s -> %3$s", 0.03},
+                  {"%3$s -> %1$s + %2$s", 0.25},
+                  {"0 -> %2$s", 3.0},
+                  {"%1$s + %2$s -> %2$s", 0.01},
+                  {"%1$s -> 2 %2$s + %3$s", 0.05},
+                  {"%1$s + %3$s -> 2 %3$s", 0.007},
+                  {"%3$s -> 0", 0.3}};
+    char text[8000] = "species: {B: 0, ", equation[80];
+    size_t length = strlen(text);
+    for (int i = 0; i < n / 2; ++i) {
+        length += (size_t)snprintf(text + length, sizeof text - length, "A%d: %d%s", i, 12 + i % 9,
+                                   i + 1 < n / 2 ? ", " : "}\nreactions:\n");
+    }
+    for (int i = 0; i < n; ++i) {
+        const size_t shape = (size_t)(5 * i + i / 9) % (sizeof shapes / sizeof *shapes);
+        char names[3][16];
+        for (int k = 0; k < 3; ++k) {
+            (void)snprintf(names[k], sizeof names[k], "A%d", (7 * i + i / 5 + 3 * k) % (n / 2));
+        }
+        (void)snprintf(equation, sizeof equation, shapes[shape].equation, names[0], names[1],
+                       names[2]);
+        length += (size_t)snprintf(text + length, sizeof text - length, "  r%d: %s @ %g\n", i,
+                                   equation, shapes[shape].rate * (1 + i % 4));
+    }
+    (void)snprintf(text + length, sizeof text - length, "%s", more);
+    return bits_parse(text);
 }

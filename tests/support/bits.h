@@ -12,6 +12,8 @@ saltus_model *bits_model(int i);
 extern const char bits_drifting[];
 /** The same, and rate rules that jump and bend in time. */
 extern const char bits_bending[];
+/** Three groups of eight reactions that are alike, a general law and events. */
+extern const char bits_alike[];
 /** n independent copies of a dimerising pair: 4 n reactions, to meet every depth of the tree. */
 saltus_model *bits_copies(int n);
 /** n reactions with random laws, rules that read each other, a species that reactions do not
@@ -20,6 +22,9 @@ saltus_model *bits_random(int n, bool events, uint64_t seed);
 /** n copies of a random motif of n_motif mass-action reactions on four species, with some other
  * rates, and n_extra reactions between them. */
 saltus_model *bits_motifs(int n, int n_motif, int n_extra, uint64_t seed);
+/** n reactions of up to two molecules on n / 2 species A0 …, all groups different, and `more`,
+ * lines of further reactions, after them; species B is theirs. */
+saltus_model *bits_mixed(int n, const char *more);
 /** Parse and freeze. */
 saltus_model *bits_parse(const char *text);
 
