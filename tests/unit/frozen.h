@@ -43,4 +43,21 @@ static inline void check_not_frozen(const char *text, saltus_status status, cons
     saltus_model_destroy(m);
 }
 
+static inline const saltus_lattice *lattice_of(const saltus_model *m)
+{
+    assert_non_null(m->network->lattice);
+    return m->network->lattice;
+}
+
+/* A model of one species with these sites. */
+static inline saltus_model *with_sites(const char *size, const char *faces, const char *sites)
+{
+    char text[3000];
+    (void)snprintf(text, sizeof text,
+                   "species: {A: 10}\nlattice:\n  size: %s\n  spacing: 10 nm\n  step: largest\n"
+                   "  faces: %s\n  diffusion: {A: 1 um2/s}\n  sites:\n    all:\n%s",
+                   size, faces, sites);
+    return freeze_text(text, SALTUS_LAW_LITERAL);
+}
+
 #endif
