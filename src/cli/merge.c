@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { OPT_OVERWRITE = 256 };
 
@@ -61,6 +62,22 @@ static const struct argp argp = {
     NULL,
     NULL};
 
+/* Whether a merge that failed could not have begun: as of other commands, files are not there or no
+ * results, or the file to be is. */
+static bool is_refused(const arguments *a, saltus_status status)
+{
+    bool is_readable = true;
+    if (status != SALTUS_E_IO) {
+        return status != SALTUS_E_NO_MEMORY;
+    }
+    for (int i = 0; i < a->n && is_readable; ++i) {
+        saltus_results *results = NULL;
+        is_readable = saltus_results_open(a->files[i], &results, NULL) == SALTUS_OK;
+        saltus_results_close(results);
+    }
+    return !is_readable || (!a->overwrite && access(a->output, F_OK) == 0);
+}
+
 int saltus_cli_merge(int argc, char **argv)
 {
     arguments a = {0};
@@ -73,9 +90,7 @@ int saltus_cli_merge(int argc, char **argv)
     if (code < 0) {
         const saltus_status status =
             saltus_results_merge(a.files, a.n, a.output, a.overwrite, &err);
-        code = status == SALTUS_OK                                     ? EXIT_DONE
-               : status == SALTUS_E_IO || status == SALTUS_E_NO_MEMORY ? EXIT_FAILED
-                                                                       : EXIT_USAGE;
+        code = status == SALTUS_OK ? EXIT_DONE : is_refused(&a, status) ? EXIT_USAGE : EXIT_FAILED;
         if (status != SALTUS_OK) {
             saltus_cli_print_error(&err);
         } else if (!a.quiet) {

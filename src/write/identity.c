@@ -82,6 +82,8 @@ done:
     return status;
 }
 
+static const char of_values[] = "values of parameters and amounts:";
+
 /* All numbers that parameters and amounts make, and how laws were understood. */
 static saltus_status say_values(saltus_identity *id, const saltus_plan *plan, saltus_error *err)
 {
@@ -107,7 +109,7 @@ static saltus_status say_values(saltus_identity *id, const saltus_plan *plan, sa
         SALTUS_TRY(say_types(id, l, err));
     }
     saltus_sha256_hex(all, strlen(all), hex);
-    say(id, "values of parameters and amounts: SHA-256 %s", hex);
+    say(id, "%s SHA-256 %s", of_values, hex);
     say(id, "law: %s", model->law & SALTUS_LAW_COMBINATORIAL ? "combinatorial" : "literal");
     if (model->law & SALTUS_STOICHIOMETRY_DRAW || model->draws_stoichiometry) {
         say(id, "stoichiometry: drawn");
@@ -221,11 +223,14 @@ done:
 saltus_status saltus_identity_compare(const char *file, const saltus_identity *here, int n,
                                       char *const *there, saltus_error *err)
 {
-    for (int i = 0; i < here->n || i < n; ++i) {
+    const int most = here->n > n ? here->n : n;
+    for (int k = 0; k < 2 * most; ++k) { /* values last: they follow from what a sweep varies */
+        const int i = k % most;
         const char *mine = i < here->n ? here->of[i] : "", *other = i < n ? there[i] : "";
         const char *colon = strchr(mine, ':');
         const size_t length = colon ? (size_t)(colon - mine) + 1 : 0;
-        if (strcmp(mine, other) == 0) {
+        if (strcmp(mine, other) == 0 ||
+            (k < most && strncmp(mine, of_values, sizeof of_values - 1) == 0)) {
             continue;
         }
         if (colon && strncmp(mine, other, length) == 0) {

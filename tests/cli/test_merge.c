@@ -99,7 +99,7 @@ static void cut_and_merge(const char *command, const char *how, int n, int least
     assert_equal_results("whole.h5", "all.h5", least_sets);
     assert_same_attributes("whole.h5", "all.h5");
     o = saltus("merge part*.h5 -q -o all.h5");
-    assert_refused(&o, 1, "exists");
+    assert_refused(&o, 2, "exists");
     o = saltus("merge part*.h5 -q --overwrite -o part1.h5");
     assert_refused(&o, 2, "is one of the files to merge");
     remove_all("part*.h5 whole.h5 all.h5 *.xdmf");
@@ -388,7 +388,7 @@ static void what_is_no_sweep_is_named(void **state)
     } others[] = {{"k=lin:0.5:2:7 --runs 10 --seed 2", "seed is 2 there and 1 here"},
                   {"k=lin:0.5:2.5:7 --runs 10", "varied is SHA-256"},
                   {"k=lin:0.5:2:7 --runs 12", "of 12 trajectories there"},
-                  {"m=lin:0.5:2:7 --runs 10", "is of another run"},
+                  {"m=lin:0.5:2:7 --runs 10", "varied is SHA-256"},
                   {"k=lin:0.5:2 --design sobol:7 --runs 10", "varied is SHA-256"},
                   {"k=lin:0.5:2:7 --runs 10 --common-random-numbers", "common random numbers is"},
                   {"k=lin:0.5:2:7 --runs 10 --first 3", "parts of different runs"}};
@@ -420,7 +420,9 @@ static void what_is_no_sweep_is_named(void **state)
     o = saltus("run two.yaml --until 2 --points 3 --runs 10 -q --overwrite -o x.h5");
     assert_done(&o);
     o = saltus("merge p0.h5 x.h5 p2.h5 -o all.h5");
-    assert_refused(&o, 2, "is of another run");
+    assert_refused(&o, 2, "x.h5 is of a run, and p0.h5 of a sweep");
+    o = saltus("merge x.h5 p0.h5 -o all.h5");
+    assert_refused(&o, 2, "x.h5 is of a run, and p0.h5 of a sweep");
     assert_false(file_exists("all.h5"));
 }
 
@@ -469,7 +471,11 @@ static void what_is_no_run_is_named(void **state)
     o = saltus("merge p0.h5 fewer.h5 p2.h5 p3.h5 -o all.h5");
     assert_refused(&o, 2, "parts of different runs");
     o = saltus("merge p0.h5 decay.yaml -o all.h5");
-    assert_refused(&o, 1, "decay.yaml");
+    assert_refused(&o, 2, "decay.yaml");
+    o = saltus("merge p0.h5 missing.h5 -o all.h5");
+    assert_refused(&o, 2, "missing.h5: cannot be read: No such file");
+    o = saltus("merge p0.h5 p1.h5 p2.h5 p3.h5 -o missing/all.h5");
+    assert_refused(&o, 1, "missing/all.h5: cannot be created");
     o = saltus("merge p0.h5");
     assert_refused(&o, 2, "-o ALL.h5");
     o = saltus("%s --shard 5/4 -o x.h5", run);

@@ -22,6 +22,7 @@ typedef struct saltus_h5_part {
     int64_t shard, n_shards; /**< the latter 0: it is not said to be a part */
     int64_t whole_first;     /**< trajectory of the whole, */
     int64_t whole_n;  /**< and how many trajectories, points or runs that has; 0: not known */
+    bool is_of_sweep; /**< else of a run */
     int64_t n_points; /**< of the whole sweep */
     int64_t n_runs;   /**< at each point in the file */
     int64_t events;

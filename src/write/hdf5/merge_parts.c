@@ -78,6 +78,12 @@ static saltus_status look_at(saltus_h5_merging *m, saltus_h5_part *p, saltus_err
     saltus_results *r = NULL;
     int complete = 0;
     SALTUS_TRY(saltus_results_open_head(p->path, &p->kind, &r, err));
+    p->is_of_sweep = saltus_h5_has(r, "sweep_names");
+    if (m->n > 0 && p->is_of_sweep != m->parts[0].is_of_sweep) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "%s is of a run, and %s of a sweep",
+                    m->parts[p->is_of_sweep ? 0 : m->n].path,
+                    m->parts[p->is_of_sweep ? m->n : 0].path);
+    }
     SALTUS_TRY(take_identity(m, r, err));
     SALTUS_TRY(saltus_h5_read_number(r, "/", "complete", H5T_NATIVE_INT, &complete, err));
     SALTUS_TRY(saltus_h5_read_number(r, "/", "first_trajectory", H5T_NATIVE_INT64, &p->first, err));
@@ -97,7 +103,7 @@ static saltus_status look_at(saltus_h5_merging *m, saltus_h5_part *p, saltus_err
     p->n_shards = optional(r, "n_shards");
     p->whole_first = optional(r, "whole_first");
     p->whole_n = optional(r, "whole_runs");
-    if (saltus_h5_has(r, "sweep_names")) {
+    if (p->is_of_sweep) {
         SALTUS_TRY(find_part_of_sweep(p, r, err));
     }
 done:
