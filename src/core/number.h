@@ -2,6 +2,7 @@
 #ifndef SALTUS_CORE_NUMBER_H
 #define SALTUS_CORE_NUMBER_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,6 +27,12 @@ bool saltus_number_read(const char *text, double *value);
 /** Write the shortest of 15, 16 or 17 digits that reads back as the same double; "inf", "-inf" and
  * "nan" for what is none. Returns text. */
 const char *saltus_number_format(double value, char text[SALTUS_NUMBER_SIZE]);
+
+/** A number to be printed: the sign of a NaN is the processor's. */
+static inline double saltus_without_nan_sign(double value)
+{
+    return isnan(value) ? __builtin_nan("") : value;
+}
 
 /** The word that stands behind a number: `one` behind 1, else `many`. */
 static inline const char *saltus_plural(int64_t n, const char *one, const char *many)

@@ -2,6 +2,7 @@
 #include "engine/scalar.h"
 
 #include "core/memory.h"
+#include "core/number.h"
 #include "engine/hybrid.h"
 #include "engine/keep.h"
 #include "kernel/ssa/direct_lanes.h"
@@ -482,8 +483,7 @@ saltus_status saltus_scalar_report(const saltus_scalar_engine *scalar, const sal
                                     ? "memory ran out for pending events and the integration"
                                     : "memory ran out for pending events and reactions");
     }
-    /* the sign of a NaN is the processor's */
-    const double bad = isnan(p->bad_value) ? __builtin_nan("") : p->bad_value;
+    const double bad = saltus_without_nan_sign(p->bad_value);
     (void)snprintf(where, sizeof where, "trajectory %llu, time %.10g",
                    (unsigned long long)p->trajectory, p->t);
     print_state(scalar, network, state, sizeof state);

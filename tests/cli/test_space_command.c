@@ -257,6 +257,26 @@ static void a_lattice_tells_its_time(void **state)
     }
 }
 
+static void propensities_that_are_no_number_are_named(void **state)
+{
+    static const struct {
+        const char *reaction, *says;
+    } cases[] = {{"0 -> C @ A/(A + B)", "reaction 'r' has the propensity nan in an empty site"},
+                 {"A -> C @ sqrt(1 - A)", "reaction 'r' has the propensity nan\n"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        char text[400];
+        (void)snprintf(text, sizeof text,
+                       "species: {A: 9, B: 0, C: 0}\nreactions: {r: %s}\n"
+                       "lattice: {size: [1, 1, 2], spacing: 100 nm, step: 10 ms, "
+                       "diffusion: {A: 0.1 um2/s, B: 0, C: 0}}\n",
+                       cases[i].reaction);
+        write_file("nan.yaml", text);
+        const outcome o = saltus("run nan.yaml --until 1 --method nsm");
+        assert_refused(&o, 1, cases[i].says);
+    }
+}
+
 /* A page of four pixels of a byte, of which one has the value 1. */
 static void write_image(int one)
 {
@@ -324,6 +344,7 @@ int main(void)
         TEST(vtk_reads_frames),
         TEST(an_interrupted_run_keeps_frames),
         TEST(a_lattice_tells_its_time),
+        TEST(propensities_that_are_no_number_are_named),
         TEST(runs_with_other_images_are_not_put_together),
     };
     if (!getenv("SALTUS_COMMAND")) {

@@ -5,6 +5,7 @@
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/nsm_tables.h"
 #include "core/memory.h"
+#include "core/number.h"
 #include "engine/keep.h"
 #include "engine/record.h"
 #include "model/network/network.h"
@@ -118,7 +119,8 @@ static saltus_status check_failure(const nsm *s, saltus_error *err)
     }
     if (f->what == SALTUS_NSM_PROPENSITY) {
         SALTUS_FAIL(SALTUS_E_NUMERIC, "%s: reaction '%s' has the propensity %g", where,
-                    saltus_network_reaction(network, f->index), f->propensity);
+                    saltus_network_reaction(network, f->index),
+                    saltus_without_nan_sign(f->propensity));
     }
 done:
     return status;

@@ -1,6 +1,7 @@
 #include "backend/cpu/nsm_tables.h"
 
 #include "core/memory.h"
+#include "core/number.h"
 #include "model/network/model.h"
 #include "model/network/network.h"
 
@@ -145,7 +146,7 @@ static saltus_status take_laws(saltus_nsm_tables *t, int type, const saltus_netw
     (void)saltus_mpd_total(&l->m, l->of, type, l->v, l->a, &bad);
     if (bad >= 0) {
         SALTUS_FAIL(SALTUS_E_NUMERIC, "reaction '%s' has the propensity %g in an empty site",
-                    saltus_network_reaction(network, bad), l->a[bad]);
+                    saltus_network_reaction(network, bad), saltus_without_nan_sign(l->a[bad]));
     }
     for (int i = segment[0]; i < segment[1]; ++i) {
         const int r = l->m.active[i];

@@ -1,6 +1,8 @@
 /* Rate laws: which are products (mass action in any spelling), which stay expressions. */
 #include "model/freeze/freeze.h"
 
+#include "core/number.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -244,7 +246,7 @@ static saltus_status add_step(saltus_freezer *f, const saltus_reaction *r, const
     if (s.is_product && !(product.rate >= 0.0 && isfinite(product.rate))) {
         SALTUS_FAIL(SALTUS_E_MODEL, "%sreaction '%s': its rate constant is %g",
                     saltus_place(f->model, r->line, place), s.id,
-                    isnan(product.rate) ? __builtin_nan("") : product.rate); /* without its sign */
+                    saltus_without_nan_sign(product.rate));
     }
     if (s.is_product) {
         s.rate = product.rate;
