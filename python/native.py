@@ -12,6 +12,7 @@ DECLARATIONS = """
 typedef int... saltus_status;
 typedef int... saltus_law;
 typedef int... saltus_record;
+enum { SALTUS_MOST_BINS = ... };
 typedef struct saltus_model saltus_model;
 typedef struct saltus_backend saltus_backend;
 typedef struct saltus_plan saltus_plan;

@@ -25,6 +25,9 @@ typedef enum saltus_record {
                               */
 } saltus_record;
 
+/** The most bins of a histogram that may be asked for. */
+enum { SALTUS_MOST_BINS = 1 << 20 };
+
 /** How data sets are compressed. */
 typedef enum saltus_compress {
     SALTUS_COMPRESS_NONE = 0, /**< as they are */

@@ -35,7 +35,6 @@ SETTINGS = {"layout": "layout", "threads": "n_threads", "block": "block", "strea
             "continuous": "continuous", "rtol": "rtol", "atol": "atol", "stiff": "stiff",
             "by_type": "by_type", "profile": "profile", "split": "split", "no_peer": "no_peer"}
 MOST_FRAMES = 1 << 24  # the command's
-MOST_BINS = 1 << 30
 FEW_TIMES = 10_000  # that are kept for the next call
 Tell = Union[bool, Callable[[float], object], None]  # of progress
 _run_defaults = lib.saltus_run_options_default()
@@ -166,8 +165,8 @@ class Call:
         self.derive = None if derive is None else texts("derive", derive) or None
         self.derived = split(self.derive) if self.derive else []
         self.burn_in, self.bins = number("burn_in", burn_in), whole("bins", bins)
-        if not 0 <= self.bins <= MOST_BINS:
-            raise InvalidError(f"bins={bins!r} must be from 1 to 2^30")
+        if not 0 <= self.bins <= lib.SALTUS_MOST_BINS:
+            raise InvalidError(f"bins={bins!r} must be from 1 to {lib.SALTUS_MOST_BINS}")
         if not self.burn_in >= 0.0:
             raise InvalidError(f"burn_in={burn_in!r} must be a time from 0 on")
         if self.burn_in > 0.0 and not self.derive:

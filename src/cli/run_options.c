@@ -209,7 +209,7 @@ static const struct {
     {OPT_FIRST, "--first", 0, INT64_MAX, AT(first), "a whole number from 0"},
     {OPT_THREADS, "--threads", 1, 4096, AT(threads), "a whole number from 1 to 4096"},
     {OPT_STREAMS, "--streams", 1, 64, AT(streams), "a whole number from 1 to 64"},
-    {OPT_BINS, "--bins", 1, 1 << 20, AT(bins), "a whole number from 1 to 1048576"},
+    {OPT_BINS, "--bins", 1, SALTUS_MOST_BINS, AT(bins), "a whole number from 1 to 1048576"},
     {OPT_NC, "--nc", 0, 1000000, AT(n_critical), "a whole number up to 1000000"},
     {OPT_CONTINUOUS, "--continuous", 10, 1000000000, AT(continuous),
      "a whole number from 10 to 1000000000"},

@@ -14,8 +14,9 @@ saltus_status saltus_histogram_init(saltus_histogram *h, int64_t n_points, int n
     size_t cells, total;
 
     *h = (saltus_histogram){.n_points = n_points, .n_columns = n_columns, .n_bins = bins};
-    if (bins < 1 || bins > INT64_C(1) << 30) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "%lld bins: must be from 1 to 2^30", (long long)bins);
+    if (bins < 1 || bins > SALTUS_MOST_BINS) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "%lld bins: must be from 1 to %d", (long long)bins,
+                    (int)SALTUS_MOST_BINS);
     }
     if (!isfinite(low) || !isfinite(high) || low > high) {
         SALTUS_FAIL(SALTUS_E_INVALID, "histogram range %g to %g is not a range", low, high);

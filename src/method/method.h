@@ -83,7 +83,7 @@ SALTUS_MUST_CHECK saltus_status saltus_method_check_mixed(const saltus_model *mo
  * meaning. */
 SALTUS_MUST_CHECK saltus_status saltus_method_check_counts(const saltus_model *model,
                                                            saltus_error *err);
-/** The ranges of tolerances. */
+/** The ranges of tolerances, also where nothing is integrated. */
 SALTUS_MUST_CHECK saltus_status saltus_method_check_tolerance(const saltus_plan_options *options,
                                                               saltus_error *err);
 /** Whether the method for stiff systems, if it is asked for always, takes as many components as

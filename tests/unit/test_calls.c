@@ -132,7 +132,8 @@ static void backends_and_plans(void **state)
     saltus_plan *p = NULL;
     saltus_kernel_report kernel;
     const saltus_run_options run = saltus_run_options_default();
-    const saltus_plan_options zeroes = {.epsilon = 0.03, .n_critical = 10, .n_exact = 100};
+    const saltus_plan_options zeroes = {
+        .epsilon = 0.03, .n_critical = 10, .n_exact = 100, .rtol = 1e-6, .atol = 1e-12};
     (void)state;
     REFUSED(saltus_backend_open(NULL, &b, err));
     REFUSED(saltus_backend_open("cpu", NULL, err));

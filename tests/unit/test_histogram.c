@@ -168,6 +168,8 @@ static void bad_options_are_refused(void **state)
     saltus_error err = {0};
     (void)state;
     assert_int_equal(saltus_histogram_init(&h, 1, 1, -1, 0, 0, &err), SALTUS_E_INVALID);
+    assert_int_equal(saltus_histogram_init(&h, 1, 1, SALTUS_MOST_BINS + 1, 0, 0, &err),
+                     SALTUS_E_INVALID);
     assert_int_equal(saltus_histogram_init(&h, 1, 1, 0, 5, 1, NULL), SALTUS_E_INVALID);
     assert_int_equal(saltus_histogram_init(&h, INT64_C(1) << 40, 1 << 20, 1 << 20, 0, 0, NULL),
                      SALTUS_E_NO_MEMORY);
