@@ -4,6 +4,7 @@ from __future__ import annotations
 import re
 import signal
 import sys
+import warnings
 from typing import Any, Callable, Mapping, Sequence
 
 from ._errors import Error, FileError, InvalidError, ModelError, UnavailableError
@@ -50,8 +51,6 @@ VALUES: Mapping[str, Callable[[str, str], Any]] = {
 def plot(path: str, output: str, **options: str) -> None:
     given: dict[str, Any] = {name: VALUES[name](name, text) if name in VALUES else text
                              for name, text in options.items()}
-    if "slice" in given or "frame" in given:
-        given.setdefault("kind", "slice")
     if MODELS.search(path):
         wrong = [name for name in given if name not in ("title", "size", "dpi")]
         draw = read(sys.stdin.buffer.read() if path == "-" else path).plot
@@ -84,6 +83,7 @@ def main(words: Sequence[str]) -> int:
     for ending in (signal.SIGTERM, signal.SIGHUP, signal.SIGXCPU):
         if signal.getsignal(ending) is signal.SIG_DFL:
             signal.signal(ending, signal.default_int_handler)
+    warnings.showwarning = lambda message, *_, **__: _say(f"warning: {message}")
     code, says = USAGE, ""
     try:
         if is_foreign(options["output"]):

@@ -25,6 +25,7 @@ SMALL = 8  # points
 DRAWN_BY = "drawn by Saltus"
 COLOUR_BAR = "<colorbar>"
 LEAST_DPI, MOST_PIXELS = 5, 2**16  # of letters, and along an edge
+LEAST_VALUE, MOST_VALUE = 1e-280, 1e300  # of logarithmic colours, and of all: beyond, matplotlib fails
 BESIDE = (1.03, 0.0, 0.2, 1.0)  # of a panel: left, bottom, width, height
 
 
@@ -73,6 +74,14 @@ class Page(NamedTuple):
         """The figure with its title, at whose end stands what it leaves out."""
         title = self.title if self.title is not None else title
         figure.suptitle(one_line(", ".join(t for t in (title, more) if t)), fontsize=11)
+        for axes in figure.axes:  # those of colours too
+            for axis in (axes.xaxis, axes.yaxis):
+                ends = axis.get_view_interval()
+                if not (np.abs(ends) < MOST_VALUE).all():
+                    raise InvalidError(f"values of {MOST_VALUE:g} and more cannot be drawn",
+                                       "other columns can be asked for by their names")
+                if axis.get_scale() == "log" and min(ends) <= 0:  # there is nothing on it
+                    axis.set_view_interval(0.1, 1.0, ignore=True)
         _fit(figure, len(more))
         if self.path is not None:
             publish(self.path, figure._bytes(self._ending()))
@@ -260,8 +269,8 @@ def add_colour_bar(figure: Figure, mesh: Any, axes: Any, label: str, **options: 
 def colours_for(values: Any, log: bool = False) -> Any:
     """Colours for values, from 0 on where they allow it."""
     finite = np.ma.compressed(np.ma.masked_invalid(values))
-    if log and (finite > 0).any():
-        low, high = finite[finite > 0].min(), finite.max()
+    if log and (finite > LEAST_VALUE).any():
+        low, high = finite[finite > LEAST_VALUE].min(), finite.max()
         return LogNorm(low, high if high > low else 10 * low)
     low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 1.0)
     low = 0.0 if 0 <= low < 0.5 * high else low

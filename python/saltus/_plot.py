@@ -161,7 +161,7 @@ def _trajectories(d: Drawing, n: int) -> Figure:
 
 
 def _histogram(d: Drawing, time: Optional[float]) -> Figure:
-    point = nearest(d.of.time, time)
+    point = nearest("time", d.of.time, time)
     if d.of.attrs["record"] == "final" and point != len(d.of.time) - 1:
         raise InvalidError("this result has final states alone", 'record="all" keeps samples')
     figure, axes = d.panels(d.value_label, "fraction of runs per bin",
@@ -248,7 +248,7 @@ def _slice(d: Drawing, frame: Optional[float], spec: Optional[str]) -> Figure:
         raise InvalidError("this result has no frames, or none was made before the run ended",
                            "frames=DT asks for them, of a model with a lattice")
     times = np.asarray(d.of.frame_times)[there]
-    axis, at = "zyx".index(match[2]), nearest(times, frame)
+    axis, at = "zyx".index(match[2]), nearest("frame", times, frame)
     sites = d.of._source.part("frames", (0, there[at]))  # [z, y, x, species]
     n = sites.shape[axis]
     if match[1]:
@@ -273,6 +273,7 @@ def _slice(d: Drawing, frame: Optional[float], spec: Optional[str]) -> Figure:
     return d.end(figure, title)
 
 
+@np.errstate(all="ignore")
 def result(r: Any, kind: str, page: Page, species: Names, time: Optional[float], trajectories: int,
            frame: Optional[float], slice: Optional[str], log: bool, logx: bool,
            derived: Names) -> Figure:
@@ -280,6 +281,13 @@ def result(r: Any, kind: str, page: Page, species: Names, time: Optional[float],
     if kind not in KINDS:
         raise near("a figure", kind, KINDS)
     page.check()
+    for name, value, of in (("time", time, "histogram"), ("frame", frame, "slice"),
+                            ("slice", slice, "slice")):
+        if value is not None:
+            if kind not in ("auto", of) or derived is not None:
+                what = "derived" if derived is not None else f"kind={kind!r}"
+                raise InvalidError(f"{name}={value!r} is for kind={of!r}: {what} has none")
+            kind = of
     if derived is not None:
         names = named(derived, r.derived_names, "this result")
         return _derived(Drawing(r, page, *first(names, MOST_PANELS), log, logx))
@@ -359,6 +367,7 @@ def _derived(d: Drawing) -> Figure:
 
 # Sweeps -----------------------------------------------------------------------------------------
 
+@np.errstate(all="ignore")
 def sweep(data: Any, species: Names, time: Optional[float], derived: Names, statistic: str,
           page: Page, log: bool, logx: Optional[bool]) -> Figure:
     """saltus.plot of a sweep."""

@@ -10,7 +10,7 @@ from typing import Any, Optional, Sequence, Union
 
 import numpy as np
 
-from ._errors import near, split
+from ._errors import InvalidError, near, number, split
 
 # Okabe & Ito, Color Universal Design (2008); yellow, the faintest on white, is the last.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
@@ -61,8 +61,13 @@ def first(names: list[str], most: int) -> tuple[list[str], str]:
     return names[:most], f"{most} of {len(names)} shown" if len(names) > most else ""
 
 
-def nearest(times: Sequence[float], time: Optional[float]) -> int:
-    return len(times) - 1 if time is None else int(np.argmin(np.abs(np.asarray(times) - time)))
+def nearest(name: str, times: Sequence[float], time: Optional[float]) -> int:
+    """The index of the time nearest to an argument's, or the last."""
+    if time is None:
+        return len(times) - 1
+    if not np.isfinite(number(name, time)):
+        raise InvalidError(f"{name}={time} is no time")
+    return int(np.argmin(np.abs(np.asarray(times) - time)))
 
 
 def spread(n: int, most: int) -> np.ndarray:
@@ -241,7 +246,7 @@ class Sweep:
     def __init__(self, data: Any, time: Optional[float], statistic: str = "mean") -> None:
         if statistic not in ("mean", "sd"):
             raise near("a sweep's figure", statistic, ("mean", "sd"))
-        self.at, self.statistic = nearest(data["time"].values, time), statistic
+        self.at, self.statistic = nearest("time", data["time"].values, time), statistic
         self.species = data["species"].values.tolist() if "species" in data.coords else []
         self.observables = data["observable"].values.tolist() if "observable" in data.coords else []
         inner = {"time", "species", "observable", "run"}

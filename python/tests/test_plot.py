@@ -115,6 +115,36 @@ def test_logarithmic_axes_of_the_smallest_numbers():
         r.plot(species="t", log=True)
 
 
+def test_largest_numbers_are_refused_or_drawn():
+    m = saltus.build("large", species={"A": 5, "B": 0}, parameters={"k": 1.0},
+                     rules={"y": "A*7e307", "z": "-7e307*A", "t": "(A + 1)*1e-300"},
+                     reactions={"r": "A -> B @ k", "b": "B -> A @ k"})
+    r = m.run(until=3, points=11, runs=60, species="A,y,z,t")
+    d = m.sweep({"k": [1.0, 2.0, 4.0], "A": [5, 6]}, until=3, points=2, runs=60, species="A,y,z,t")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "Data has no positive values")
+        for draw in (r.plot, lambda *_, **how: saltus.plot(d, **how)):
+            for species in ("y", "z", "t", "A"):
+                for kind in ("bands", "trajectories", "histogram"):
+                    for log in (False, True):
+                        try:
+                            draw(kind, species=species, log=log)
+                        except saltus.InvalidError as failure:
+                            assert failure.message == "values of 1e+300 and more cannot be drawn"
+                            assert species in "yz"
+
+
+def test_times_have_their_kind(results):
+    r = results["long"]
+    for time in (math.nan, math.inf):
+        with pytest.raises(saltus.InvalidError, match=f"time={time} is no time"):
+            r.plot("histogram", time=time)
+    with pytest.raises(saltus.InvalidError, match="time=2 is for kind='histogram': kind='bands'"):
+        r.plot("bands", time=2)
+    assert f"at time {r.time[0]:g}" in r.plot(time=0)._suptitle.get_text()
+
+
 def test_texts_that_xml_does_not_know(results, tmp_path):
     path = tmp_path / "figure.svg"
     drawn = results["flat"].plot("bands", title="]]> <a> -- & \x01 \udcff \ufffe", path=path)
