@@ -295,13 +295,15 @@ static void what_happens_beside_a_flow_leaves_it_alone(void **state)
         "events:\n  switched: {when: G > 0, set: {k: k + 1}}\n",
         "  on: H -> G @ 1000\n  off: G -> H @ 1000\n"
         "events:\n  tick: {when: 'rem(time, 0.002) < 0.001', set: {Y: Y + G}}\n",
+        "  fall: C -> 0 @ 0.1\n"
+        "events:\n  tick: {when: 'rem(time, 0.002) < 0.001', set: {C: '(C == 0)*5000'}}\n",
     };
     const double times[] = {1.0, 2.0};
     (void)state;
     for (size_t k = 0; k < sizeof beside / sizeof *beside; ++k) {
         char text[500];
         (void)snprintf(text, sizeof text,
-                       "species: {X: 2000, Y: 0, H: 1, G: 0}\nparameters: {k: 0}\n"
+                       "species: {X: 2000, Y: 0, H: 1, G: 0, C: 0}\nparameters: {k: 0}\n"
                        "reactions:\n  die: X -> 0 @ 0.6\n%s",
                        beside[k]);
         saltus_plan_options o = options("hybrid", NULL);
@@ -309,6 +311,41 @@ static void what_happens_beside_a_flow_leaves_it_alone(void **state)
         for (int i = 0; i < 2; ++i) {
             const double stay = exp(-0.6 * times[i]);
             check_moments(&s, i, 0, 2000.0 * stay, 2000.0 * stay * (1.0 - stay), 2e-3, "X");
+        }
+        free(s.x);
+    }
+}
+
+/* What an event sets a thousand times, and what it holds, flows between these as fast as it does
+ * alone, and without other noise; what is recorded when it is set is what was set. */
+static void what_events_set_flows_on(void **state)
+{
+    static const char *const watch[] = {
+        "", "  switched: {when: G > 0, set: {k: k + 1}}\n"}; /* this one rounds to the nearest */
+    const double times[] = {1.0, 1.5};
+    (void)state;
+    for (int k = 0; k < 4; ++k) {
+        char text[700];
+        const int holds = k / 2;
+        (void)snprintf(text, sizeof text,
+                       "species: {A: 2000, B: 2000, H: 1, G: 0}\nparameters: {k: 0}\nreactions:\n"
+                       "  turn: A -> B @ 0.02\n  on: H -> G @ 1\n  off: G -> H @ 1\nevents:\n"
+                       "  tick: {when: 'rem(time, 0.002) < 0.001 && time < 1.4', set: {A: %s}}\n"
+                       "  last: {at: 1.5, set: {A: 1789}}\n%s",
+                       holds ? "2000" : "A + 1", watch[k % 2]);
+        saltus_plan_options o = options("hybrid", NULL);
+        samples s = run(text, &o, times, 2, scaled(600));
+        const double stay = exp(-0.02), left = (1.0 - stay) / 0.02;
+        const double twice = (1.0 - stay * stay) / 0.04, turned = 500.0 * (1.0 - left);
+        if (holds) {
+            check_moments(&s, 0, 1, 2000.0 + 40.0, 40.0, 1e-3, "B of A that is held");
+        } else {
+            check_moments(&s, 0, 0, 2000.0 * stay + 500.0 * left,
+                          2000.0 * stay * (1.0 - stay) + 500.0 * (left - twice), 1e-3, "A");
+            check_near(mean(&s, 0, 1), 2000.0 + 2000.0 * (1.0 - stay) + turned, 4.0, "B");
+        }
+        for (int64_t i = 0; i < s.n; ++i) {
+            assert_true(value(&s, i, 1, 0) == 1789.0);
         }
         free(s.x);
     }
@@ -544,6 +581,7 @@ int main(void)
         cmocka_unit_test(a_switched_protein_is_beta),
         cmocka_unit_test(noise_reaches_events),
         cmocka_unit_test(what_happens_beside_a_flow_leaves_it_alone),
+        cmocka_unit_test(what_events_set_flows_on),
         cmocka_unit_test(moments_are_those_of_the_direct_method),
         cmocka_unit_test(few_molecules_have_the_bits_of_the_direct_method),
         cmocka_unit_test(sample_times_change_no_bit),

@@ -128,10 +128,9 @@ SALTUS_OUTLINE saltus_failure saltus_hybrid_settle(saltus_trajectory *p, saltus_
                                                    saltus_ode *o, int is_special)
 {
     saltus_hybrid *h = o->hybrid;
-    const int nearest = !is_special || p->n->watches_state;
-    int n_given = 0;
+    int draws = 0;
     saltus_split_merge(p, h);
-    if (saltus_split_round(p, h, nearest) != SALTUS_FINE) {
+    if (saltus_split_round(p, h, 1) != SALTUS_FINE) {
         return p->failure;
     }
     p->t = is_special ? p->special : p->t;
@@ -145,14 +144,13 @@ SALTUS_OUTLINE saltus_failure saltus_hybrid_settle(saltus_trajectory *p, saltus_
         SALTUS_FINE) {
         return p->failure;
     }
+    (void)saltus_split_check(p, h);
     for (int b = 0; b < h->n_basis; ++b) {
-        n_given += saltus_split_give_back(p, h, b, nearest);
+        draws |= saltus_split_give_back(p, h, b);
     }
-    if (n_given > 0) {
+    h->kicks += (uint64_t)draws;
+    if (h->n_basis > 0) {
         saltus_trajectory_run_live_rules(p);
-    }
-    if ((saltus_split_check(p, h) & 2) && n_given > 0 && saltus_hybrid_stop(p, h) != SALTUS_FINE) {
-        return p->failure;
     }
     return saltus_hybrid_begin(p, d, o);
 }

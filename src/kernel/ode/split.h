@@ -283,29 +283,42 @@ SALTUS_OUTLINE saltus_failure saltus_split_round(saltus_trajectory *p, saltus_hy
 /* How near to half a firing an extent is where a trigger may have turned just there. */
 #define SALTUS_HYBRID_TURNS 0.499
 
-/* Give real counts back what rounding has taken of an extent, after events have seen whole ones,
- * h->kept, and perhaps set some; `nearest` as they were rounded. Returns 0 where they stay whole:
- * where an event has set one, where one would be below 0, and where a trigger turns, so that it
- * does not turn back at once. */
-SALTUS_FN int saltus_split_give_back(saltus_trajectory *p, const saltus_hybrid *h, int b,
-                                     int nearest)
+/* After events have seen whole counts, h->kept, and perhaps set some: give real counts back what
+ * rounding has taken of an extent of a reaction that still flows, also to what was set, which else
+ * would lose again and again what flows between two events. It is half a firing at most, and what
+ * is recorded there is what was set. What has stopped is whole: counts that were not set take the
+ * extent, rounded by chance. Where a trigger turns they stay as events saw them, so that it does
+ * not turn back at once. Returns whether random words were used. */
+SALTUS_OUTLINE int saltus_split_give_back(saltus_trajectory *p, const saltus_hybrid *h, int b)
 {
     const saltus_tables *n = p->n;
-    const int first = n->change_row[h->basis[b]], end = n->change_row[h->basis[b] + 1];
-    const double extent = h->extent[b];
-    if (extent == 0.0 || (nearest && saltus_abs(extent) > SALTUS_HYBRID_TURNS)) {
+    const int r = h->basis[b], first = n->change_row[r], end = n->change_row[r + 1];
+    double extent = h->extent[b], u[2];
+    if (extent == 0.0 || (n->watches_state && saltus_abs(extent) > SALTUS_HYBRID_TURNS)) {
         return 0;
     }
+    if (!h->flows[r]) {
+        saltus_kick_words(p, h->kicks, (uint64_t)(b / 2), u);
+        extent = saltus_floor(extent + u[b % 2]);
+    }
     for (int c = first; c < end; ++c) {
-        const int s = n->change_species[c], j = h->component[s];
-        if (p->x[s] != h->kept[j] || p->v[s] + extent * (double)n->change_amount[c] < 0.0) {
-            return 0;
+        const int s = n->change_species[c];
+        if (p->v[s] + extent * (double)n->change_amount[c] < 0.0) {
+            return !h->flows[r];
         }
     }
     for (int c = first; c < end; ++c) {
-        p->v[n->change_species[c]] += extent * (double)n->change_amount[c];
+        const int s = n->change_species[c];
+        const double change = extent * (double)n->change_amount[c];
+        if (h->flows[r]) {
+            p->v[s] += change;
+        } else if (p->x[s] == h->kept[h->component[s]]) {
+            p->x[s] += (int64_t)change;
+            p->v[s] += change;
+            h->kept[h->component[s]] = p->x[s];
+        }
     }
-    return 1;
+    return !h->flows[r];
 }
 
 /* Rows of components take their deviations. */
