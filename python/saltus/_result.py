@@ -295,6 +295,10 @@ class Result:
     def __len__(self) -> int:
         return len(self.keys())
 
+    def __array__(self, *_: Any, **__: Any) -> np.ndarray:
+        raise InvalidError("a result is no array", "r.counts is that of all samples, r['X'] of a "
+                           "column, r.mean() of means")
+
     def __bool__(self) -> bool:
         return True  # whatever it keeps
 

@@ -109,6 +109,8 @@ def test_is_a_mapping_of_what_it_keeps(schlogl, tmp_path, record, names):
                        output=tmp_path / "r.h5")
     for r in (memory, file, pickle.loads(pickle.dumps(memory))):
         assert list(r) == r.keys() == names == list(dict(r)) and len(r) == len(names)
+        with pytest.raises(saltus.InvalidError, match="a result is no array"):
+            np.asarray(r)
         for name, array in r.items():
             assert name in r and np.array_equal(array, r[name])
         assert "Y" not in r and 0 not in r and [] not in r

@@ -1,5 +1,6 @@
 """Files of runs that were stopped: `saltus resume` makes them the files of whole runs."""
 import shutil
+import subprocess
 
 import numpy as np
 import pytest
@@ -116,8 +117,13 @@ def test_sweeps_go_on(arrive, command, tmp_path, more):
         runs=longer * 150, output=output, progress=progress, overwrite=True, **want), tmp_path)
 
 
-def test_what_the_command_cannot_do_is_told(arrive, tmp_path):
+def test_what_the_command_cannot_do_is_told(arrive, command, tmp_path):
     """Times that are not equally spaced: the file has the model, and no command."""
+    stopped(lambda longer: arrive.run(times=[0.0, 1.0, 500.0], runs=longer * 20_000, threads=2,
+                                      output=tmp_path / "part.h5", overwrite=True, progress=enough))
+    with pytest.raises(subprocess.CalledProcessError) as failure:
+        command("resume", tmp_path / "part.h5")
+    assert "times= that are not equally spaced; make it again" in failure.value.stderr
     r = arrive.run(times=[0.0, 1.0, 5.0], output=tmp_path / "o.h5")
     with h5py.File(r.path) as f:
         said = bytes(f["restart/sources"][...])

@@ -53,7 +53,11 @@ static int go_on(const saltus_cli_run_arguments *mine, const saltus_file_state *
     saltus_cli_run_arguments a = {0};
     const char *kept = saltus_archive_get(archive, SALTUS_CLI_ARGUMENTS, &size);
     if (!kept || size == 0 || kept[size - 1] != '\0') {
-        return saltus_cli_usage("%s: does not say which command made it", mine->output);
+        return saltus_cli_usage(
+            "%s: cannot be gone on with: the call of Python or the library that "
+            "made it is none of the command's, as with times= that are not "
+            "equally spaced; make it again",
+            mine->output);
     }
     char **words = join_words(kept, size, argc, argv, &n);
     if (!words) {

@@ -36,9 +36,11 @@ static void unload(const saltus_driver *cu, const saltus_gpu *gpu)
 static void close_cuda(saltus_backend *backend)
 {
     saltus_gpus *gpus = (saltus_gpus *)backend->device;
-    for (int i = 0; i < gpus->n && gpus->cu; ++i) {
-        unload(gpus->cu, &gpus->gpu[i]);
-        (void)gpus->cu->context_release(gpus->gpu[i].device);
+    const saltus_driver *cu = NULL;
+    const bool is_ours = gpus->cu && saltus_cuda_driver(&cu, NULL) == SALTUS_OK;
+    for (int i = 0; i < gpus->n && is_ours; ++i) {
+        unload(cu, &gpus->gpu[i]);
+        (void)cu->context_release(gpus->gpu[i].device);
     }
     (void)pthread_mutex_destroy(&gpus->compiling);
     (void)pthread_mutex_destroy(&gpus->joint);
@@ -269,6 +271,7 @@ static saltus_status choose_in_space(const saltus_gpus *gpus, const saltus_setup
 {
     saltus_status status = SALTUS_OK;
     const int n = setup->model->network->lattice->n_species;
+    const saltus_driver *cu = NULL;
     const bool is_cut = setup->in_slabs && setup->layout == SALTUS_LAYOUT_AUTO;
     size_t memory = SIZE_MAX; /* of a GPU that is not here */
     if (is_cut && n >= SALTUS_CUDA_MOST_FIELDS) {
@@ -278,8 +281,8 @@ static saltus_status choose_in_space(const saltus_gpus *gpus, const saltus_setup
                     SALTUS_CUDA_MOST_FIELDS - 1, setup->model->name, n);
     }
     if (gpus->cu) {
-        SALTUS_TRY(saltus_cuda_check(gpus->cu,
-                                     gpus->cu->device_memory(&memory, gpus->gpu[0].device),
+        SALTUS_TRY(saltus_cuda_driver(&cu, err));
+        SALTUS_TRY(saltus_cuda_check(cu, cu->device_memory(&memory, gpus->gpu[0].device),
                                      "asking for the memory of a GPU", err));
     }
     SALTUS_TRY(saltus_cuda_choose_lattice(
@@ -406,6 +409,11 @@ static saltus_status work(const saltus_backend *backend, const saltus_task *task
                           const saltus_source *source, saltus_error *err)
 {
     saltus_gpus *gpus = (saltus_gpus *)backend->device;
+    const saltus_driver *cu = NULL;
+    const saltus_status status = saltus_cuda_driver(&cu, err);
+    if (status != SALTUS_OK) {
+        return status;
+    }
     if (saltus_method_of(task->method)->in_space) {
         /* worker after worker on each, because a GPU has room for few */
         const int i = task->worker % gpus->n;

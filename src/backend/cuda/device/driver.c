@@ -13,6 +13,7 @@
 static struct {
     saltus_driver driver;
     saltus_error error;
+    pid_t process; /* that started it */
 } driver;
 static struct {
     saltus_nvrtc nvrtc;
@@ -33,6 +34,7 @@ static void open_driver(void)
     saltus_error *err = &driver.error;
     saltus_driver *cu = &driver.driver;
     int n = 0;
+    driver.process = getpid();
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         (void)saltus_error_set(err, SALTUS_E_UNAVAILABLE, "no NVIDIA driver: %s", dlerror());
@@ -66,6 +68,13 @@ saltus_status saltus_cuda_driver(const saltus_driver **out, saltus_error *err)
         saltus_error_set(err, driver.error.code, "%s", driver.error.message);
         saltus_error_hint(err, "%s", driver.error.hint);
         return driver.error.code;
+    }
+    if (driver.process != getpid()) { /* it answers such with errors, or never */
+        saltus_error_set(err, SALTUS_E_UNAVAILABLE,
+                         "this process was forked when GPUs were in use, and cannot use any");
+        saltus_error_hint(err, "one that is started anew can, in Python by multiprocessing's "
+                               "'spawn'");
+        return SALTUS_E_UNAVAILABLE;
     }
     *out = &driver.driver;
     return SALTUS_OK;

@@ -171,7 +171,8 @@ typedef struct saltus_nvrtc {
 #undef SALTUS_CUDA_MEMBER
 
 /**
- * The driver, opened and initialised once per process. Any thread may call.
+ * The driver, opened and initialised once. Any thread may call; a process that was forked behind
+ * that is refused.
  *
  * @retval SALTUS_E_UNAVAILABLE there is none, or it finds no device; the sentence says what was
  * tried, the hint how to get it
