@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* The words of the command that made the file, and behind them those of this one but the file, so
  * that these count. To be freed, the words not. */
@@ -87,13 +86,14 @@ static int go_on(const saltus_cli_run_arguments *mine, const saltus_file_state *
     return code;
 }
 
-/* A process that was killed after the file was whole has left its checkpoint. */
+/* A process that was killed after the file was whole has left its checkpoint, or those of points.
+ */
 static void drop_checkpoint(const char *file)
 {
     saltus_checkpoint *c = NULL;
     char path[4200];
     const int n = snprintf(path, sizeof path, "%s.checkpoint", file);
-    if (n > 0 && (size_t)n < sizeof path && access(path, F_OK) == 0 &&
+    if (n > 0 && (size_t)n < sizeof path &&
         saltus_checkpoint_open(path, "", 60.0, true, &c, NULL) == SALTUS_OK) {
         saltus_checkpoint_close(c, false);
     }

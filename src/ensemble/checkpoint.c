@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "ensemble/checkpoint_file.h"
 
+#include <dirent.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -23,8 +24,9 @@ struct saltus_checkpoint {
     saltus_saver saver;
     char trouble[200];
     bool has_told;
-    bool is_fresh;   /* what the file has is to go when a run begins */
-    bool is_written; /* there is a file, which this one or another run has written */
+    bool is_fresh;    /* what the file has is to go when a run begins */
+    bool is_of_point; /* else it may have such beside it */
+    bool is_written;  /* there is a file, which this one or another run has written */
 };
 
 /* ------------------------------------------------------------------------------------------------
@@ -263,9 +265,43 @@ bool saltus_checkpoint_is_written(const saltus_checkpoint *c)
     return c->is_written;
 }
 
+/* Those of a sweep's points that a killed process has left: the points are in the file. */
+static void remove_points(const saltus_checkpoint *c)
+{
+    const char *path = c->path, *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    const size_t n_folder = (size_t)(base - path), n_base = strlen(base);
+    char *file = saltus_calloc(n_folder + sizeof((struct dirent *)0)->d_name + 2, 1);
+    if (!file) {
+        return;
+    }
+    memcpy(file, n_folder > 0 ? path : ".", n_folder > 0 ? n_folder : 1);
+    DIR *folder = opendir(file);
+    for (struct dirent *e; folder && (e = readdir(folder));) {
+        saltus_checkpoint *point = NULL;
+        if (strncmp(e->d_name, base, n_base) == 0 && e->d_name[n_base] == '.') {
+            char *number = e->d_name + n_base + 1, *behind = number + strspn(number, "0123456789");
+            if (behind > number && (!*behind || strcmp(behind, SALTUS_BESIDE) == 0)) {
+                *behind = '\0';
+                strcpy(file + n_folder, e->d_name);
+                if (saltus_checkpoint_open(file, "", c->seconds, true, &point, NULL) == SALTUS_OK) {
+                    point->is_of_point = true;
+                    saltus_checkpoint_close(point, false);
+                }
+            }
+        }
+    }
+    if (folder) {
+        (void)closedir(folder);
+    }
+    saltus_free(file);
+}
+
 /* The checkpoint, and what is left of one where a process was killed while it wrote it. */
 static void remove_files(const saltus_checkpoint *c)
 {
+    if (!c->is_of_point) {
+        remove_points(c);
+    }
     const size_t size = strlen(c->path) + sizeof SALTUS_BESIDE;
     char *beside = saltus_calloc(size, 1);
     (void)unlink(c->path);
@@ -389,6 +425,7 @@ saltus_status saltus_checkpoint_open_point(const saltus_checkpoint *c, int64_t p
     (void)snprintf(path, size, "%s.%lld", c->path, (long long)point);
     (void)snprintf(identity, sizeof identity, "%s %lld", c->identity, (long long)point);
     SALTUS_TRY(saltus_checkpoint_open(path, identity, c->seconds, c->is_fresh, out, err));
+    (*out)->is_of_point = true;
 done:
     saltus_free(path);
     return status;

@@ -541,6 +541,36 @@ static void a_checkpoint_that_was_left_goes(void **state)
     assert_false(file_exists("out.h5.checkpoint.new"));
 }
 
+/* Killed when a point was in the file, and its checkpoint still there. */
+static void checkpoints_of_points_that_were_left_go(void **state)
+{
+    (void)state;
+    keep_results();
+    const pid_t child = start_saltus("run busy.yaml --until 1e9 --runs 1 -q --checkpoint 0.1 "
+                                     "-o part.h5");
+    wait_for_file("part.h5.checkpoint");
+    assert_int_equal(kill(child, SIGKILL), 0);
+    (void)finish_saltus(child);
+    for (int is_run = 0; is_run < 2; ++is_run) {
+        const char *sweep = "sweep decay.yaml --vary A=lin:1:30:4 --until 2 --points 3 --runs 2 -q "
+                            "--overwrite";
+        outcome o = saltus("%s -o out.h5", sweep);
+        assert_done(&o);
+        assert_int_equal(system("cp part.h5.checkpoint out.h5.checkpoint.2"), 0);
+        write_file("out.h5.checkpoint.3.new", "half of one");
+        write_file("out.h5.checkpoint.99", "a file of the user's");
+        write_file("out.h5.checkpoint.2nd", "another");
+        o = is_run ? saltus("%s --vary k=list:1,2 -o out.h5", sweep) : saltus("resume out.h5 -q");
+        assert_int_equal(o.code, 0);
+        assert_false(file_exists("out.h5.checkpoint.2"));
+        assert_false(file_exists("out.h5.checkpoint.3.new"));
+        assert_true(file_exists("out.h5.checkpoint.2nd"));
+        assert_int_equal(unlink("out.h5.checkpoint.2nd"), 0);
+        assert_true(file_exists("out.h5.checkpoint.99"));
+        assert_int_equal(unlink("out.h5.checkpoint.99"), 0);
+    }
+}
+
 /* The last point's reactions are not counted where the point did not find room, or twice. */
 static void a_sweep_that_found_no_room_goes_on(void **state)
 {
@@ -640,6 +670,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(a_killed_file_is_mended, enter_with_models,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(a_checkpoint_that_was_left_goes, enter_with_models,
+                                        leave_directory),
+        cmocka_unit_test_setup_teardown(checkpoints_of_points_that_were_left_go, enter_with_models,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(a_sweep_that_found_no_room_goes_on, enter_with_models,
                                         leave_directory),

@@ -401,11 +401,16 @@ void saltus_h5_free_file(saltus_h5_file *f)
     saltus_free(f->path);
 }
 
-static herr_t write_report(saltus_h5_file *f, const saltus_run_report *report)
+bool saltus_h5_is_whole(const saltus_h5_file *f)
 {
     const int64_t n = (int64_t)(f->layout.sweep ? saltus_h5_length(&f->layout, 'g')
                                                 : (hsize_t)f->layout.n_trajectories);
-    const int complete = f->rows == n && !f->broken;
+    return f->rows == n && !f->broken;
+}
+
+static herr_t write_report(saltus_h5_file *f, const saltus_run_report *report)
+{
+    const int complete = saltus_h5_is_whole(f);
     herr_t rc = 0;
     if (report) {
         const double seconds = f->seconds_before + report->seconds;

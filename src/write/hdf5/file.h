@@ -64,6 +64,8 @@ typedef struct saltus_h5_file {
 SALTUS_MUST_CHECK saltus_status saltus_h5_open_file(saltus_h5_file *f, const char *path,
                                                     const saltus_hdf5_layout *layout,
                                                     saltus_error *err);
+/** Whether all trajectories, or points, are there. */
+bool saltus_h5_is_whole(const saltus_h5_file *f);
 /** Write what is left, close the file and free all but f itself. */
 SALTUS_MUST_CHECK saltus_status saltus_h5_close_file(saltus_h5_file *f,
                                                      const saltus_run_report *report,
