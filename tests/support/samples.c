@@ -30,12 +30,11 @@ static saltus_status deliver(void *user, const saltus_block *b, void *prepared, 
     return SALTUS_OK;
 }
 
-saltus_status try_run(const char *text, const char *device, const saltus_plan_options *wanted,
-                      const double *times, int64_t n_times, int64_t n, samples *s,
-                      saltus_error *err)
+saltus_status try_run_model(saltus_model *m, const char *device, const saltus_plan_options *wanted,
+                            const double *times, int64_t n_times, int64_t n, samples *s,
+                            saltus_error *err)
 {
     const saltus_sink sink = {.user = s, .deliver = deliver};
-    saltus_model *m = parse_frozen(text);
     saltus_backend *b = NULL;
     saltus_plan *plan = NULL;
     saltus_run_options run = saltus_run_options_default();
@@ -53,6 +52,15 @@ saltus_status try_run(const char *text, const char *device, const saltus_plan_op
     }
     saltus_plan_destroy(plan);
     saltus_backend_close(b);
+    return status;
+}
+
+saltus_status try_run(const char *text, const char *device, const saltus_plan_options *wanted,
+                      const double *times, int64_t n_times, int64_t n, samples *s,
+                      saltus_error *err)
+{
+    saltus_model *m = parse_frozen(text);
+    const saltus_status status = try_run_model(m, device, wanted, times, n_times, n, s, err);
     saltus_model_destroy(m);
     return status;
 }

@@ -15,7 +15,11 @@ typedef struct samples {
 saltus_status try_run(const char *text, const char *device, const saltus_plan_options *wanted,
                       const double *times, int64_t n_times, int64_t n, samples *s,
                       saltus_error *err);
-/** The same on the CPU, where nothing may fail. */
+/** The same of a model that is frozen. */
+saltus_status try_run_model(saltus_model *m, const char *device, const saltus_plan_options *wanted,
+                            const double *times, int64_t n_times, int64_t n, samples *s,
+                            saltus_error *err);
+/** The same of a text on the CPU, where nothing may fail. */
 samples run(const char *text, const saltus_plan_options *wanted, const double *times,
             int64_t n_times, int64_t n);
 

@@ -133,6 +133,7 @@ typedef struct saltus_freezer {
     bool is_rigid; /**< something else was decided by values that were set, or memory ran out */
 
     saltus_delayed *delayed;
+    const saltus_expr **slopes; /**< of what is integrated, in its order */
     saltus_program *rate_programs, *root_programs;
     int32_t *motion_rows;
     saltus_kink *kinks;

@@ -181,10 +181,10 @@ done:
     return status;
 }
 
-/* The errors of a step are added up in the order of the variables. It is that of YAML, which has
- * the kinds one after the other, so that a model has the same bits however it was written. */
-saltus_status saltus_compile_rates(saltus_freezer *f, const saltus_expr *const *triggers,
-                                   saltus_error *err)
+/* What is integrated, in order, into f->slopes, its rows and its names. The errors of a step are
+ * added up in this order. It is that of YAML, which has the kinds one after the other, so that a
+ * model has the same bits however it was written. */
+static saltus_status list_components(saltus_freezer *f, saltus_error *err)
 {
     static const saltus_kind kinds[] = {SALTUS_KIND_COMPARTMENT, SALTUS_KIND_PARAMETER,
                                         SALTUS_KIND_SPECIES};
@@ -193,12 +193,12 @@ saltus_status saltus_compile_rates(saltus_freezer *f, const saltus_expr *const *
     const size_t n = f->model->n_variables + 1;
     int32_t *rows = saltus_arena_alloc(f->arena, n * sizeof *rows);
     const char **names = saltus_arena_alloc(f->arena, n * sizeof *names);
-    f->rate_programs = saltus_arena_alloc(f->arena, n * sizeof *f->rate_programs);
-    SALTUS_NEED(rows && names && f->rate_programs);
+    f->slopes = saltus_arena_alloc(f->arena, n * sizeof *f->slopes);
+    SALTUS_NEED(rows && names && f->slopes);
     for (int k = 0; k < 3; ++k) {
         for (size_t i = 0; i < f->model->n_variables; ++i) {
             if (f->rates[i] && f->model->variables[i].kind == kinds[k]) {
-                SALTUS_TRY(saltus_compile(f, f->rates[i], &f->rate_programs[t->n_rates], err));
+                f->slopes[t->n_rates] = f->rates[i];
                 names[t->n_rates] = f->model->variables[i].id;
                 rows[t->n_rates++] = f->net->bindings[i].row;
             }
@@ -206,13 +206,29 @@ saltus_status saltus_compile_rates(saltus_freezer *f, const saltus_expr *const *
     }
     f->net->n_rate_rules = t->n_rates;
     if (f->follower) {
-        SALTUS_TRY(saltus_compile(f, f->follower, &f->rate_programs[t->n_rates], err));
+        f->slopes[t->n_rates] = f->follower;
         names[t->n_rates] = "(what triggers compare)";
         rows[t->n_rates++] = f->follower_row;
     }
     t->rate_rows = rows;
-    t->rates = f->rate_programs;
     f->net->rate_names = names;
+done:
+    return status;
+}
+
+saltus_status saltus_compile_rates(saltus_freezer *f, const saltus_expr *const *triggers,
+                                   saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_tables *t = &f->net->tables;
+    SALTUS_TRY(list_components(f, err));
+    f->rate_programs =
+        saltus_arena_alloc(f->arena, ((size_t)t->n_rates + 1) * sizeof *f->rate_programs);
+    SALTUS_NEED(f->rate_programs);
+    for (int i = 0; i < t->n_rates; ++i) {
+        SALTUS_TRY(saltus_compile(f, f->slopes[i], &f->rate_programs[i], err));
+    }
+    t->rates = f->rate_programs;
     SALTUS_TRY(compile_roots(f, triggers, err));
 done:
     return status;
@@ -232,15 +248,9 @@ static saltus_status fill_motion(saltus_freezer *f, saltus_error *err)
         SALTUS_TRY(saltus_compile_behind(f, f->rules[f->net->rule_variables[r]], t->row_rules + r,
                                          &free_temporary, &row, err));
     }
-    for (size_t i = 0; i < f->model->n_variables; ++i) {
-        if (f->rates[i]) {
-            SALTUS_TRY(saltus_compile_behind(f, f->rates[i], -1, &free_temporary,
-                                             &f->motion_rows[k++], err));
-        }
-    }
-    if (f->follower) {
+    for (int i = 0; i < t->n_rates; ++i) {
         SALTUS_TRY(
-            saltus_compile_behind(f, f->follower, -1, &free_temporary, &f->motion_rows[k++], err));
+            saltus_compile_behind(f, f->slopes[i], -1, &free_temporary, &f->motion_rows[k++], err));
     }
     for (int i = 0; i < t->n_moving_laws; ++i) {
         SALTUS_TRY(saltus_compile_behind(f, f->steps[t->moving_laws[i]].law, -1, &free_temporary,
