@@ -186,11 +186,13 @@ static void rounding_takes_no_more_than_there_is(void **state)
  * laws are no 0, as they are at 5. */
 static void no_event_takes_parts_of_molecules(void **state)
 {
-    static const char *const orders[] = {"6 A -> H @ 0.02", "8 A -> H @ 0.05"};
+    static const char *const orders[] = {
+        "6 A -> H @ 0.02", "8 A -> H @ 0.05",
+        "{equation: 6 A -> H, law: A*(A - 1)*(A - 2)*(A - 3)*(A - 4)*(A - 5)/(1 + A)}"};
     const double times[] = {1.0, 3.0};
     (void)state;
-    for (int k = 0; k < 2; ++k) {
-        char text[200];
+    for (int k = 0; k < 3; ++k) {
+        char text[300];
         (void)snprintf(text, sizeof text,
                        "species: {A: 12, H: 0}\n"
                        "reactions:\n  in: 0 -> A @ 200\n  out: A -> 0 @ 22\n  join: %s\n",

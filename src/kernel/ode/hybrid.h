@@ -203,9 +203,8 @@ SALTUS_OUTLINE int saltus_hybrid_due(saltus_trajectory *p, saltus_direct *d, sal
     }
 }
 
-/* As saltus_direct_idle, where some species are real. */
-SALTUS_OUTLINE saltus_failure saltus_hybrid_idle(saltus_trajectory *p, const saltus_hybrid *h,
-                                                 int r, int c)
+/* Take the first changes of an event, up to number c, back. */
+SALTUS_OUTLINE void saltus_hybrid_undo(saltus_trajectory *p, const saltus_hybrid *h, int r, int c)
 {
     const saltus_tables *n = p->n;
     while (--c >= n->change_row[r]) {
@@ -213,20 +212,38 @@ SALTUS_OUTLINE saltus_failure saltus_hybrid_idle(saltus_trajectory *p, const sal
         p->x[s] -= n->change_amount[c];
         p->v[s] = h->component[s] >= 0 ? p->v[s] - (double)n->change_amount[c] : (double)p->x[s];
     }
-    --p->fired;
-    return SALTUS_FINE;
+}
+
+/* Whether there is less of a real count than a firing takes of it. Whole counts have no such state,
+ * so the law may say anything there. */
+SALTUS_FN int saltus_hybrid_is_short(const saltus_trajectory *p, const saltus_hybrid *h, int r)
+{
+    const saltus_tables *n = p->n;
+    for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
+        const int s = n->change_species[c];
+        if (h->component[s] >= 0 && p->v[s] < -(double)n->change_amount[c]) {
+            return 1;
+        }
+    }
+    return 0;
 }
 
 /* Whether a reaction that takes more than there is of a species does nothing: in a model that says
- * so, and where the count is real and each law that takes of it is 0 at whole ones that are too
- * few. Between these it is not: that of 6 A -> B at 5.6 of A. */
-SALTUS_OUTLINE int saltus_hybrid_idles(const saltus_tables *n, const saltus_hybrid *h, int r, int s)
+ * so, and where the count is real and the law is 0 at the whole one below, which is too few.
+ * Between these it is not: that of 6 A -> B at 5.6 of A. */
+SALTUS_OUTLINE int saltus_hybrid_idles(saltus_trajectory *p, const saltus_hybrid *h, int r, int s)
 {
-    int idles = h->component[s] >= 0 && !(n->n_delayed > 0 && n->delayed_of[r] >= 0);
-    for (int u = 0; u < n->n_unsafe; ++u) {
-        idles &= n->unsafe[u] != s;
+    const saltus_tables *n = p->n;
+    if (n->idles || h->component[s] < 0 || (n->n_delayed > 0 && n->delayed_of[r] >= 0)) {
+        return n->idles;
     }
-    return n->idles || idles;
+    const double value = p->v[s];
+    p->v[s] = saltus_floor(value);
+    saltus_trajectory_run_live_rules(p);
+    const double a = saltus_propensity(p, r);
+    p->v[s] = value;
+    saltus_trajectory_run_live_rules(p);
+    return !(a > 0.0);
 }
 
 /* Change the counts by an event. */
@@ -239,8 +256,10 @@ SALTUS_FN saltus_failure saltus_hybrid_change(saltus_trajectory *p, const saltus
         const int overflow = saltus_add_overflows(p->x[s], n->change_amount[c], &x);
         const double value = is_real ? p->v[s] + (double)n->change_amount[c] : (double)x;
         if (SALTUS_RARE(overflow || value < 0.0)) {
-            if (!overflow && saltus_hybrid_idles(n, h, r, s)) {
-                return saltus_hybrid_idle(p, h, r, c);
+            saltus_hybrid_undo(p, h, r, c);
+            if (!overflow && saltus_hybrid_idles(p, h, r, s)) {
+                --p->fired; /* the caller counts */
+                return SALTUS_FINE;
             }
             return saltus_trajectory_fail(
                 p, overflow ? SALTUS_COUNT_OVERFLOW : SALTUS_NEGATIVE_COUNT, r, 0.0);
@@ -440,7 +459,7 @@ SALTUS_OUTLINE saltus_failure saltus_hybrid_reach(saltus_trajectory *p, saltus_o
     for (int i = 0; i < h->n_flowing + h->n_moving && !h->has_factors; ++i) {
         const int r = i < h->n_flowing ? h->flowing[i] : h->moving[i - h->n_flowing];
         const double a = p->n->law_program[r] < 0 ? 0.0 : saltus_propensity(p, r);
-        if (SALTUS_RARE(a < 0.0)) {
+        if (SALTUS_RARE(a < 0.0) && !saltus_hybrid_is_short(p, h, r)) {
             p->carried.below -= a * (time - p->t);
             o->lowest = r;
         }
