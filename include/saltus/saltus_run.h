@@ -55,6 +55,8 @@ typedef struct saltus_block {
     /** On a lattice, as the plan's options ask: [trajectory][point][part][count] */
     const int64_t *splits[SALTUS_N_SPLITS];
     int n_parts[SALTUS_N_SPLITS]; /**< types, planes; 0: not recorded, and the pointer is NULL */
+    bool is_behind_gap; /**< trajectories are missing before it, or its events are not known: a file
+                             of it is gone on with from before it */
 } saltus_block;
 
 /**

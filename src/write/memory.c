@@ -20,7 +20,8 @@ typedef struct part {
     saltus_sink sink;
     saltus_memory *memory;
     saltus_collector *collector;
-    int64_t point, n; /* trajectories so far */
+    int64_t point, n;                  /* trajectories so far */
+    int64_t n_ordered, events_ordered; /* of blocks before the first gap */
 } part;
 
 struct saltus_memory {
@@ -73,6 +74,11 @@ static saltus_status add(void *user, const saltus_block *b, void *prepared, salt
     keep(m, row, v->observables, b->observables, b->n_points, (size_t)v->n_observables, n);
     for (int i = 0; i < SALTUS_N_SPLITS; ++i) {
         keep(m, row, v->splits[i], b->splits[i], b->n_points, n_counts * (size_t)v->n_parts[i], n);
+    }
+    if (p->n == p->n_ordered && b->trajectories[0] == m->first + p->n &&
+        b->trajectories[n - 1] == m->first + p->n + n - 1) {
+        p->n_ordered += n;
+        p->events_ordered = p->collector->events;
     }
     p->n += n;
 done:
@@ -522,7 +528,6 @@ static saltus_status replay_block(const saltus_memory *m, const saltus_sink *sin
     b->trajectories = m->view.trajectories + b->first;
     b->n_counts = m->view.n_counts;
     b->n_observables = m->view.n_observables;
-    b->events = b->first == 0 ? m->run->collector->events : 0;
     if (m->view.frames && sink->frame) {
         SALTUS_TRY(replay_frames(m, sink, b->first, b->n_trajectories, err));
     }
@@ -539,11 +544,17 @@ static saltus_status replay_samples(const saltus_memory *m, const saltus_sink *s
 {
     saltus_status status = SALTUS_OK;
     const saltus_memory_view *v = &m->view;
-    const int64_t n_all = m->run->n, few = 1024;
+    const part *run = m->run;
+    const int64_t n_all = run->n, few = 1024, behind = run->n_ordered;
     const int64_t size = sink->block_trajectories > 0 ? sink->block_trajectories : few;
-    for (int64_t row = 0; row < n_all; row += size) {
-        const int64_t samples = row * v->n_times;
-        saltus_block b = {.n_trajectories = n_all - row < size ? n_all - row : size,
+    for (int64_t row = 0, n; row < n_all; row += n) {
+        const int64_t samples = row * v->n_times, end = row < behind ? behind : n_all;
+        n = end - row < size ? end - row : size;
+        saltus_block b = {.n_trajectories = n,
+                          .is_behind_gap = row >= behind,
+                          .events = row == behind ? run->collector->events - run->events_ordered
+                                    : row == 0    ? run->events_ordered
+                                                  : 0,
                           .n_points = v->n_times,
                           .counts = v->counts ? v->counts + samples * v->n_counts : NULL,
                           .first = row};
@@ -580,6 +591,7 @@ static saltus_status replay_reduced(const saltus_memory *m, const saltus_sink *s
     const saltus_memory_view *v = &m->view;
     const saltus_reduced reduced = saltus_collector_reduced(m->run->collector);
     saltus_block b = {.n_trajectories = m->run->n,
+                      .events = m->run->collector->events,
                       .n_points = m->reduction.finals ? 1 : 0,
                       .counts = v->counts,
                       .observables = v->observables,

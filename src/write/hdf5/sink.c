@@ -364,8 +364,8 @@ static saltus_status keep_state(saltus_h5_file *f, const saltus_block *block, sa
 {
     saltus_status status = SALTUS_OK;
     const int64_t n = block->n_trajectories, first = f->layout.first_trajectory + f->rows;
-    const bool follows =
-        block->trajectories[0] == first && block->trajectories[n - 1] == first + n - 1;
+    const bool follows = !block->is_behind_gap && block->trajectories[0] == first &&
+                         block->trajectories[n - 1] == first + n - 1;
     if (!follows && !f->keeps_state) {
         SALTUS_TRY(saltus_h5_update(f, err));
         f->keeps_state = true;
