@@ -17,6 +17,12 @@ static const char *const drifting[] = {
     "  b: B -> A @ B^1.5*(0.3 + 0.2*sin(time)^2)/(1 + B)\n"
     "  c: B -> A @ max(0.1, cos(time))*min(B, 2 + time)\n",
     "species: {A: 5}\nreactions:\n  a: 0 -> A @ 3*(1 + sin(40*time))\n",
+    "lacking reactants: idle\nspecies: {A: 3, B: 0, C: 0, D: 5}\nreactions:\n"
+    "  a: A -> C @ (1.2 + sin(time))*A/(A + B)\n"
+    "  b: {equation: B + C -> D, law: \"1.5\"}\n"
+    "  c: {equation: 2 A -> B, law: \"1.1 + sin(3*time)\"}\n  d: 0 -> A @ 2.1\n"
+    "  e: {equation: D -> B, law: \"(2 + cos(time))*(0.3 + C)\"}\n"
+    "  f: D -> 0 @ D*(1 + sin(time))/(D + C)\n",
 };
 
 static void laws_that_drift_have_registers(void **state)

@@ -413,7 +413,14 @@ static const char without_bounds[] = "species: {A: 30, B: 0}\nreactions:\n"
 static const char with_poles[] =
     "species: {A: 5}\nreactions:\n  a: 0 -> A @ 3*(1 + sin(40*time))\n  "
     "b: A -> 0 @ A*(2 - cos(time))/max(A - 1, 0.01*time)*piecewise(1, A > 1, 0)\n";
-static const char *const in_lanes[] = {mixed, without_bounds, with_poles};
+static const char that_idle[] =
+    "lacking reactants: idle\nspecies: {A: 3, B: 0, C: 0, D: 5}\nreactions:\n"
+    "  a: A -> C @ (1.2 + sin(time))*A/(A + B)\n"
+    "  b: {equation: B + C -> D, law: \"1.5\"}\n"
+    "  c: {equation: 2 A -> B, law: \"1.1 + sin(3*time)\"}\n  d: 0 -> A @ 2.1\n"
+    "  e: {equation: D -> B, law: \"(2 + cos(time))*(0.3 + C)\"}\n"
+    "  f: D -> 0 @ D*(1 + sin(time))/(D + C)\n";
+static const char *const in_lanes[] = {mixed, without_bounds, with_poles, that_idle};
 
 static void lanes_have_the_same_bits(void **state)
 {
@@ -513,6 +520,25 @@ static void laws_may_be_none_where_nothing_reacts(void **state)
         assert_true(x[2 * i + 1] <= 2);
     }
     free(x);
+}
+
+/* 0 / 0, and less than 0, where all that a law reads has run out: molecules that each stay for
+ * exp(-(t + 1 - cos t)). */
+static void laws_may_be_none_where_reactants_lack(void **state)
+{
+    static const char *const laws[] = {"(1 + sin(time))*A^2/(A + B)",
+                                       "(1 + sin(time))*A - (A == 0)*(2 + cos(time))"};
+    (void)state;
+    for (int i = 0; i < 2; ++i) {
+        char text[300];
+        (void)snprintf(text, sizeof text,
+                       "lacking reactants: idle\nspecies: {A: 12, B: 0}\nreactions:\n"
+                       "  a: {equation: A -> 0, law: \"%s\"}\n",
+                       laws[i]);
+        for (double t = 0.7; t < 6.0; t += 2.3) {
+            assert_binomial(text, 2, t, 12, exp(-(t + 1.0 - cos(t))));
+        }
+    }
 }
 
 static void leaps_in_lanes_are_refused(void **state)
@@ -628,6 +654,7 @@ int main(void)
         cmocka_unit_test(laws_fail_where_they_are_none),
         cmocka_unit_test(laws_fail_where_the_run_ends),
         cmocka_unit_test(laws_may_be_none_where_nothing_reacts),
+        cmocka_unit_test(laws_may_be_none_where_reactants_lack),
         cmocka_unit_test(leaps_in_lanes_are_refused),
         cmocka_unit_test(leaps_follow_the_laws),
     };

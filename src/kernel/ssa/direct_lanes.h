@@ -85,6 +85,17 @@ SALTUS_FN void saltus_lanes_run_rules(const saltus_tables *n, saltus_f64 *v)
     }
 }
 
+/* Lanes in which reaction r would do nothing now, because it lacks reactants. */
+SALTUS_OUTLINE saltus_mask saltus_lanes_idle(const saltus_tables *n, const saltus_f64 *v, int r)
+{
+    saltus_mask lacks = SALTUS_LT(saltus_splat(0.0), saltus_splat(0.0));
+    for (int c = n->change_row[r]; c < n->change_row[r + 1] && n->idles; ++c) {
+        const double least = -(double)n->change_amount[c];
+        lacks |= SALTUS_LT(v[n->change_species[c]], saltus_splat(least));
+    }
+    return lacks;
+}
+
 /* What law r gives, but 0 where that is no propensity and the reaction lacks reactants, in a model
  * where it does nothing then: as saltus_direct_set does it. Sets lanes of *bad where it is negative
  * or NaN all the same. */
@@ -94,11 +105,7 @@ SALTUS_FN saltus_f64 saltus_lanes_checked(const saltus_tables *n, const saltus_f
     const saltus_mask odd = ~SALTUS_LE(saltus_splat(0.0), a);
     saltus_mask lacks = odd & 0;
     if (SALTUS_RARE(n->idles && saltus_any(odd))) {
-        for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
-            const double least = -(double)n->change_amount[c];
-            lacks |= SALTUS_LT(v[n->change_species[c]], saltus_splat(least));
-        }
-        lacks &= odd;
+        lacks = odd & saltus_lanes_idle(n, v, r);
         a = saltus_select(lacks, saltus_splat(0.0), a);
     }
     *bad |= odd & ~lacks;

@@ -9,7 +9,8 @@
  *     saltus_state_bounds(s)         bound the laws; saltus_bounded of all, or-ed
  *     saltus_state_check(s)          1: a law is no propensity at s->time
  *     saltus_state_take(s, total, word, a, trajectory, block, h, is_candidate, bad)
- *                                    choose, and fire if the candidate at s->time does; 1: it does
+ *                                    choose, and fire if the candidate at s->time does; 1: it does,
+ *                                    3: it would, but lacks reactants and does nothing
  *     SALTUS_FOLLOWS                 1: bounds depend on counts
  */
 #ifndef SALTUS_KERNEL_SSA_DRIFT_DRIVER_H
@@ -85,7 +86,9 @@ SALTUS_FN int saltus_drifts_pass(saltus_worker_state *s, double total, double wo
 {
     int bad = 0, ends = !is_candidate;
     s->time = time;
-    if (saltus_state_take(s, total, word, a, trajectory, block, h, is_candidate, &bad)) {
+    const int how = saltus_state_take(s, total, word, a, trajectory, block, h, is_candidate, &bad);
+    if (how) {
+        *voids += (uint64_t)how >> 1;
         if (SALTUS_FOLLOWS) {
             const int bounded = saltus_state_bounds(s);
             ends = (bounded & SALTUS_UNBOUNDED) != 0;

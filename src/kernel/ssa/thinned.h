@@ -70,7 +70,11 @@ SALTUS_FN saltus_failure saltus_thinned_bound(saltus_trajectory *p, saltus_direc
             saltus_thinned_drift(p, d, n->drift_of[k]);
         }
     }
-    const saltus_interval s = saltus_interval_run(n->bound_code, n->bounds[i], d->intervals, p->v);
+    saltus_interval s = saltus_interval_run(n->bound_code, n->bounds[i], d->intervals, p->v);
+    if (SALTUS_RARE(!(s.hi >= 0.0 && s.hi < SALTUS_INFINITY)) &&
+        saltus_direct_idles(p, n->thinned[i])) {
+        s = saltus_interval_of(0.0, 0.0); /* as saltus_direct_set has it */
+    }
     if (SALTUS_RARE(!(s.hi < SALTUS_INFINITY))) {
         p->culprit = n->thinned[i];
         return SALTUS_NO_BOUND;
@@ -104,7 +108,8 @@ SALTUS_OUTLINE saltus_failure saltus_thinned_check(saltus_trajectory *p, const s
     for (int i = 0; i < p->n->n_thinned; ++i) {
         const int r = p->n->thinned[i];
         const double a = saltus_thinned_law(p, i, time);
-        if (SALTUS_RARE(saltus_is_no_propensity(a, d->values[SALTUS_AT(r)]))) {
+        if (SALTUS_RARE(saltus_is_no_propensity(a, d->values[SALTUS_AT(r)])) &&
+            !saltus_direct_idles(p, r)) {
             p->t = time;
             return saltus_trajectory_fail(p, SALTUS_BAD_PROPENSITY, r, a);
         }
@@ -232,6 +237,10 @@ SALTUS_FN saltus_failure saltus_thinned_find(saltus_trajectory *p, const saltus_
         }
         c->a = saltus_thinned_law(p, i, t);
         if (SALTUS_RARE(!(c->a >= 0.0 && c->a <= bound))) {
+            if (!(c->a >= 0.0) && saltus_direct_idles(p, c->r)) {
+                c->a = 0.0;
+                return SALTUS_FINE;
+            }
             p->t = t;
             return saltus_trajectory_fail(
                 p,

@@ -81,8 +81,15 @@ SALTUS_OUTLINE saltus_mask saltus_thinned_lanes_bound(const saltus_tables *n, sa
         }
     }
     for (int i = 0; i < n->n_thinned; ++i) {
-        const saltus_spans s = saltus_spans_run(n->bound_code, n->bounds[i], d->slots, b->v, bits,
-                                                d->fallback, d->user);
+        saltus_spans s = saltus_spans_run(n->bound_code, n->bounds[i], d->slots, b->v, bits,
+                                          d->fallback, d->user);
+        const saltus_mask odd = lanes & ~(SALTUS_LE(saltus_splat(0.0), s.hi) &
+                                          SALTUS_LT(s.hi, saltus_splat(SALTUS_INFINITY)));
+        if (SALTUS_RARE(n->idles && saltus_any(odd))) { /* as saltus_lanes_checked has it */
+            const saltus_mask lacks = odd & saltus_lanes_idle(n, b->v, n->thinned[i]);
+            s.lo = saltus_select(lacks, saltus_splat(0.0), s.lo);
+            s.hi = saltus_select(lacks, saltus_splat(0.0), s.hi);
+        }
         *unbounded |= ~SALTUS_LT(s.hi, saltus_splat(SALTUS_INFINITY));
         below |= SALTUS_LT(s.hi, saltus_splat(0.0));
         b->given[i] = saltus_select(lanes, s.hi + 0.0, b->given[i]);
@@ -102,7 +109,11 @@ SALTUS_OUTLINE saltus_mask saltus_thinned_lanes_check(const saltus_tables *n, sa
     b->v[n->row_time] = time;
     for (int i = 0; i < n->n_thinned; ++i) {
         const saltus_f64 a = saltus_thinned_lanes_law(n, b->v, i), bound = b->given[i];
-        bad |= SALTUS_LT(a, -1e-9 * bound) | (~SALTUS_EQ(a, a) & SALTUS_LT(zero, bound));
+        saltus_mask odd = SALTUS_LT(a, -1e-9 * bound) | (~SALTUS_EQ(a, a) & SALTUS_LT(zero, bound));
+        if (SALTUS_RARE(n->idles && saltus_any(odd & lanes))) {
+            odd &= ~saltus_lanes_idle(n, b->v, n->thinned[i]);
+        }
+        bad |= odd;
     }
     return bad & lanes;
 }

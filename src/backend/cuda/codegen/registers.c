@@ -268,7 +268,7 @@ bool saltus_is_unsafe(const saltus_tables *t, int s)
 
 bool saltus_may_idle(const saltus_tables *t)
 {
-    return t->idles && t->n_unsafe > 0 && t->n_thinned == 0;
+    return t->idles && t->n_unsafe > 0;
 }
 
 bool saltus_may_lack(const saltus_tables *t, int r)

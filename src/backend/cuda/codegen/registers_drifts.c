@@ -146,18 +146,31 @@ void saltus_put_drifts(const saltus_writer *w)
         }
     }
     for (int i = 0; i < t->n_thinned; ++i) {
+        const int r = t->thinned[i];
+        fprintf(w->out, "    {\n        %ssaltus_interval b = saltus_bound%d(s);\n",
+                saltus_may_lack(t, r) ? "" : "const ", i);
+        if (saltus_may_lack(t, r)) {
+            fprintf(w->out,
+                    "        if (SALTUS_RARE(!(b.hi >= 0.0 && b.hi < SALTUS_INFINITY)) && ");
+            saltus_put_lacks(w, r);
+            fprintf(w->out, ") {\n            b = saltus_interval_of(0.0, 0.0);\n        }\n");
+        }
         fprintf(w->out,
-                "    {\n        const saltus_interval b = saltus_bound%d(s);\n"
                 "        bounded |= saltus_bounded_by(b.hi);\n        s->bound%d = b.hi + 0.0;\n"
                 "        s->lower%d = b.lo;\n    }\n",
-                i, i, i);
+                i, i);
     }
     fprintf(w->out, "    return bounded;\n}\n"
                     "SALTUS_FN int saltus_state_check(const saltus_worker_state *s)\n{\n"
                     "    int bad = 0;\n");
     for (int i = 0; i < t->n_thinned; ++i) {
-        fprintf(w->out, "    bad |= saltus_is_no_propensity(saltus_law%d(s), s->bound%d);\n",
+        fprintf(w->out, "    bad |= saltus_is_no_propensity(saltus_law%d(s), s->bound%d)",
                 t->thinned[i], i);
+        if (saltus_may_lack(t, t->thinned[i])) {
+            fprintf(w->out, " && !");
+            saltus_put_lacks(w, t->thinned[i]);
+        }
+        fprintf(w->out, ";\n");
     }
     fprintf(w->out, "    return bad;\n}\n");
 }
@@ -235,8 +248,8 @@ void saltus_put_take(const saltus_writer *w)
     fprintf(w->out,
             "        if (!SALTUS_RARE(near) || refined) {\n            break;\n        }\n"
             "%s            high = 0.0;\n    }\n"
-            "    const int fires = is_candidate && l < law && !*bad;\n",
+            "    const int takes = is_candidate && l < law && !*bad;\n    int fires = takes;\n",
             SALTUS_REFINE);
     saltus_put_changes(w);
-    fprintf(w->out, "    return fires;\n}\n");
+    fprintf(w->out, "    return takes | (takes && !fires ? 2 : 0);\n}\n");
 }

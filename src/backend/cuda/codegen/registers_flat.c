@@ -36,22 +36,29 @@ void saltus_put_flat_state(const saltus_writer *w)
                     "*a)\n{\n    (void)a;\n    (void)s;\n}\n");
 }
 
-/* Write what is done where a law is negative or no number, as 0 / 0 is where all that it reads has
- * run out: a reaction that lacks what it takes has propensity 0. */
-static void put_check(const saltus_writer *w, int r)
+void saltus_put_lacks(const saltus_writer *w, int r)
 {
     const saltus_tables *t = w->t;
-    if (!saltus_may_lack(t, r)) {
-        fprintf(w->out, "    *bad |= !(a%d >= 0.0);\n", r);
-        return;
-    }
-    fprintf(w->out, "    if (SALTUS_RARE(!(a%d >= 0.0))) {\n        a%d = 0", r, r);
+    fprintf(w->out, "(0");
     for (int c = t->change_row[r]; c < t->change_row[r + 1]; ++c) {
         if (t->change_amount[c] < 0) {
             fprintf(w->out, " || SALTUS_X(%d) < %" PRId64 ".0", t->change_species[c],
                     -t->change_amount[c]);
         }
     }
+    fprintf(w->out, ")");
+}
+
+/* Write what is done where a law is negative or no number, as 0 / 0 is where all that it reads has
+ * run out: a reaction that lacks what it takes has propensity 0. */
+static void put_check(const saltus_writer *w, int r)
+{
+    if (!saltus_may_lack(w->t, r)) {
+        fprintf(w->out, "    *bad |= !(a%d >= 0.0);\n", r);
+        return;
+    }
+    fprintf(w->out, "    if (SALTUS_RARE(!(a%d >= 0.0))) {\n        a%d = ", r, r);
+    saltus_put_lacks(w, r);
     fprintf(w->out, " ? 0.0 : a%d;\n        *bad |= !(a%d >= 0.0);\n    }\n", r, r);
 }
 
@@ -172,13 +179,21 @@ static bool some_change(const saltus_tables *t, int s)
 void saltus_put_changes(const saltus_writer *w)
 {
     const saltus_tables *t = w->t;
+    const bool idles = saltus_may_idle(t);
+    for (int i = 0; i < t->n_unsafe && idles; ++i) {
+        if (some_change(t, t->unsafe[i])) {
+            fprintf(w->out, "    fires &= SALTUS_X(%d) + (", t->unsafe[i]);
+            put_change(w, t->unsafe[i]);
+            fprintf(w->out, ") >= 0.0;\n");
+        }
+    }
     for (int s = 0; s < t->n_species; ++s) {
         if (some_change(t, s)) {
-            fprintf(w->out, "            SALTUS_X(%d) += !fires ? 0.0 : ", s);
+            fprintf(w->out, "    SALTUS_X(%d) += !fires ? 0.0 : ", s);
             put_change(w, s);
             fprintf(w->out, ";\n");
-            if (saltus_is_unsafe(t, s)) {
-                fprintf(w->out, "            *bad |= SALTUS_X(%d) < 0.0;\n", s);
+            if (saltus_is_unsafe(t, s) && !idles) {
+                fprintf(w->out, "    *bad |= SALTUS_X(%d) < 0.0;\n", s);
             }
         }
     }

@@ -73,6 +73,8 @@ bool saltus_is_unsafe(const saltus_tables *t, int s);
 bool saltus_may_idle(const saltus_tables *t);
 /** Whether reaction r takes something that it may lack, and does nothing then. */
 bool saltus_may_lack(const saltus_tables *t, int r);
+/** Write whether reaction r lacks what it takes. */
+void saltus_put_lacks(const saltus_writer *w, int r);
 /** Whether a firing of some reaction of group g changes a propensity of group h. */
 bool saltus_touches(const saltus_tables *t, int g, int h);
 
