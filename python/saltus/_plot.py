@@ -10,7 +10,7 @@ from matplotlib.colors import ListedColormap, Normalize, PowerNorm
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from ._errors import InvalidError, near
+from ._errors import InvalidError, near, number
 from ._figure import (SMALL, Figure, Numbers, Page, add_colour_bar, add_legend, beside, colours_for,
                       draw_map, line_entries, make_panels, set_scale)
 from ._series import (BAND, COLOURS, RANGES_APART, Names, Sweep, distributions, edges_around,
@@ -23,6 +23,7 @@ TYPE_COLOURS = ("#f4f4f2", "#c6dbef", "#3b6ea5", "#e8a33d", "#5aa469", "#b04a5a"
 KINDS = ("auto", "bands", "trajectories", "histogram", "heatmap", "kymograph", "slice")
 MOST_PANELS = 12      # asked for by name
 MOST_CHOSEN = 8       # of themselves: those that change most
+MOST_RUNS = 20        # as lines, if nothing is said
 MOST_COLUMNS = 300    # of a heat map
 ENOUGH_RUNS = 50      # for a distribution whose peaks mean something
 
@@ -149,7 +150,7 @@ def _bands(d: Drawing) -> Figure:
 
 
 def _trajectories(d: Drawing, n: int) -> Figure:
-    samples = [d.samples(name)[:max(n, 1)] for name in d.names]
+    samples = [d.samples(name)[:n] for name in d.names]
     figure, axes, together = d.over_time(samples)
     for k, (a, x) in enumerate(zip(axes, samples)):
         a.plot(d.of.time, x.T, color=COLOURS[k if together else 0],
@@ -274,15 +275,18 @@ def _slice(d: Drawing, frame: Optional[float], spec: Optional[str]) -> Figure:
 
 
 @np.errstate(all="ignore")
-def result(r: Any, kind: str, page: Page, species: Names, time: Optional[float], trajectories: int,
-           frame: Optional[float], slice: Optional[str], log: bool, logx: bool,
-           derived: Names) -> Figure:
+def result(r: Any, kind: str, page: Page, species: Names, time: Optional[float],
+           trajectories: Optional[int], frame: Optional[float], slice: Optional[str], log: bool,
+           logx: bool, derived: Names) -> Figure:
     """Result.plot."""
     if kind not in KINDS:
         raise near("a figure", kind, KINDS)
     page.check()
+    if trajectories is not None and not number("trajectories", trajectories) >= 1:
+        raise InvalidError(f"trajectories={trajectories} are none to draw")
     for name, value, of in (("time", time, "histogram"), ("frame", frame, "slice"),
-                            ("slice", slice, "slice")):
+                            ("slice", slice, "slice"),
+                            ("trajectories", trajectories, "trajectories")):
         if value is not None:
             if kind not in ("auto", of) or derived is not None:
                 what = "derived" if derived is not None else f"kind={kind!r}"
@@ -311,7 +315,8 @@ def result(r: Any, kind: str, page: Page, species: Names, time: Optional[float],
             last = distributions(r, names, [len(r.time) - 1])
             if any(_has_two_peaks(np.rint(d.runs * p[0])) for _, p in last.values()):
                 kind = "heatmap"
-    draw, how = {"bands": (_bands, ()), "trajectories": (_trajectories, (trajectories,)),
+    shown = MOST_RUNS if trajectories is None else int(trajectories)
+    draw, how = {"bands": (_bands, ()), "trajectories": (_trajectories, (shown,)),
                  "histogram": (_histogram, (time,)), "heatmap": (_heatmap, ()),
                  "kymograph": (_kymograph, ()), "slice": (_slice, (frame, slice))}[kind]
     return draw(d, *how)

@@ -430,13 +430,13 @@ class Result:
         return frames[0] if len(frames) == 1 else pandas.concat(frames, axis=1)
 
     def plot(self, kind: str = "auto", *, species: Names = None, time: Optional[float] = None,
-             trajectories: int = 20, frame: Optional[float] = None, slice: Optional[str] = None,
-             title: Optional[str] = None, path: Optional[Path] = None,
+             trajectories: Optional[int] = None, frame: Optional[float] = None,
+             slice: Optional[str] = None, title: Optional[str] = None, path: Optional[Path] = None,
              size: Optional[tuple[float, float]] = None, dpi: Optional[float] = None,
              log: bool = False, logx: bool = False, derived: Names = None) -> Any:
         """A figure, of matplotlib; written to path too (.png, .svg, .pdf) if one is given.
 
-        kind: "bands", "trajectories" (so many of them), "histogram" (at the sample nearest to
+        kind: "bands", "trajectories" (so many of them, 20), "histogram" (at the sample nearest to
         `time`, the last), "heatmap", of a lattice "kymograph" and "slice": of the first run's
         frame nearest to the time `frame`, at slice="z=5", "z" (in the middle), "max z" or
         "sum z". "auto" takes trajectories of one run, heat maps where a distribution has two

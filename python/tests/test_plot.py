@@ -143,6 +143,9 @@ def test_times_have_their_kind(results):
     with pytest.raises(saltus.InvalidError, match="time=2 is for kind='histogram': kind='bands'"):
         r.plot("bands", time=2)
     assert f"at time {r.time[0]:g}" in r.plot(time=0)._suptitle.get_text()
+    assert "3 of " in r.plot(trajectories=3)._suptitle.get_text()
+    with pytest.raises(saltus.InvalidError, match="trajectories=0 are none to draw"):
+        r.plot(trajectories=0)
 
 
 def test_texts_that_xml_does_not_know(results, tmp_path):
