@@ -75,7 +75,7 @@ static bool is_refused(const arguments *a, saltus_status status)
         is_readable = saltus_results_open(a->files[i], &results, NULL) == SALTUS_OK;
         saltus_results_close(results);
     }
-    return !is_readable || (!a->overwrite && access(a->output, F_OK) == 0);
+    return !is_readable || (!a->overwrite && a->output && access(a->output, F_OK) == 0);
 }
 
 int saltus_cli_merge(int argc, char **argv)
