@@ -176,40 +176,46 @@ static bool some_change(const saltus_tables *t, int s)
     return changes(t, 0, s) || (saltus_n_groups(t) == 2 && changes(t, 1, s));
 }
 
-void saltus_put_changes(const saltus_writer *w)
+/* Write by how much the chosen reaction changes species s: as that was kept, or from what chose it.
+ */
+static void put_amount(const saltus_writer *w, int s, bool is_kept)
+{
+    if (is_kept) {
+        fprintf(w->out, "k->d%d", s);
+    } else {
+        put_change(w, s);
+    }
+}
+
+/* Write the changes of the counts. Where reactions may idle, `fires` is 0 where the chosen one
+ * lacks what it takes; `bad` is set where they may not. Without `has_fires` there is none, and it
+ * fires. */
+static void put_changes(const saltus_writer *w, bool is_kept, bool has_fires, const char *bad)
 {
     const saltus_tables *t = w->t;
     const bool idles = saltus_may_idle(t);
     for (int i = 0; i < t->n_unsafe && idles; ++i) {
         if (some_change(t, t->unsafe[i])) {
             fprintf(w->out, "    fires &= SALTUS_X(%d) + (", t->unsafe[i]);
-            put_change(w, t->unsafe[i]);
+            put_amount(w, t->unsafe[i], is_kept);
             fprintf(w->out, ") >= 0.0;\n");
         }
     }
     for (int s = 0; s < t->n_species; ++s) {
         if (some_change(t, s)) {
-            fprintf(w->out, "    SALTUS_X(%d) += !fires ? 0.0 : ", s);
-            put_change(w, s);
+            fprintf(w->out, "    SALTUS_X(%d) += %s", s, has_fires ? "!fires ? 0.0 : " : "");
+            put_amount(w, s, is_kept);
             fprintf(w->out, ";\n");
             if (saltus_is_unsafe(t, s) && !idles) {
-                fprintf(w->out, "    *bad |= SALTUS_X(%d) < 0.0;\n", s);
+                fprintf(w->out, "    %s |= SALTUS_X(%d) < 0.0;\n", bad, s);
             }
         }
     }
 }
 
-/* Write whether the chosen reaction has all that it takes. */
-static void put_whether_it_fires(const saltus_writer *w)
+void saltus_put_changes(const saltus_writer *w)
 {
-    const saltus_tables *t = w->t;
-    fprintf(w->out, "    int fires = 1;\n");
-    for (int i = 0; i < t->n_unsafe; ++i) {
-        if (some_change(t, t->unsafe[i])) {
-            fprintf(w->out, "    fires &= SALTUS_X(%d) + k->d%d >= 0.0;\n", t->unsafe[i],
-                    t->unsafe[i]);
-        }
-    }
+    put_changes(w, false, true, "*bad");
 }
 
 /* pg: the second group; the first of isk0, isk1 … that holds: the reaction in it. near: a boundary
@@ -319,24 +325,14 @@ static void put_choices(const saltus_writer *w)
 /* Write how the chosen reaction fires. */
 static void put_apply(const saltus_writer *w)
 {
-    const saltus_tables *t = w->t;
-    const bool idles = saltus_may_idle(t);
-    fprintf(w->out, "SALTUS_FN int saltus_state_apply(saltus_worker_state *s, const saltus_chosen "
-                    "*k)\n{\n    int bad = 0;\n");
+    const bool idles = saltus_may_idle(w->t);
+    fprintf(w->out,
+            "SALTUS_FN int saltus_state_apply(saltus_worker_state *s, const saltus_chosen "
+            "*k)\n{\n    int bad = 0%s;\n",
+            idles ? ", fires = 1" : "");
     put_flags(w, "const int", " = k->pg", "k->isk");
     fprintf(w->out, "    (void)pg;\n");
-    if (idles) {
-        put_whether_it_fires(w);
-    }
-    for (int s = 0; s < t->n_species; ++s) {
-        if (some_change(t, s)) {
-            fprintf(w->out, "    SALTUS_X(%d) += %sk->d%d;\n", s, idles ? "!fires ? 0.0 : " : "",
-                    s);
-            if (saltus_is_unsafe(t, s) && !idles) {
-                fprintf(w->out, "    bad |= SALTUS_X(%d) < 0.0;\n", s);
-            }
-        }
-    }
+    put_changes(w, true, idles, "bad");
     saltus_put_shape_changes(w);
     fprintf(w->out, "    return %s;\n}\n", idles ? "bad | (fires ? 0 : 2)" : "bad");
 }
