@@ -511,16 +511,22 @@ static void a_killed_file_is_mended(void **state)
     }
 }
 
-/* Killed when its file was whole, and its checkpoint still there. */
-static void a_checkpoint_that_was_left_goes(void **state)
+/* A run that is killed leaves part.h5.checkpoint. */
+static void leave_checkpoint(void)
 {
-    (void)state;
-    keep_results();
     const pid_t child = start_saltus("run busy.yaml --until 1e9 --runs 1 -q --checkpoint 0.1 "
                                      "-o part.h5");
     wait_for_file("part.h5.checkpoint");
     assert_int_equal(kill(child, SIGKILL), 0);
     (void)finish_saltus(child);
+}
+
+/* Killed when its file was whole, and its checkpoint still there. */
+static void a_checkpoint_that_was_left_goes(void **state)
+{
+    (void)state;
+    keep_results();
+    leave_checkpoint();
     outcome o = saltus("run decay.yaml --until 2 --points 3 --runs 30 -q -o out.h5");
     assert_done(&o);
     assert_int_equal(rename("part.h5.checkpoint", "out.h5.checkpoint"), 0);
@@ -546,11 +552,7 @@ static void checkpoints_of_points_that_were_left_go(void **state)
 {
     (void)state;
     keep_results();
-    const pid_t child = start_saltus("run busy.yaml --until 1e9 --runs 1 -q --checkpoint 0.1 "
-                                     "-o part.h5");
-    wait_for_file("part.h5.checkpoint");
-    assert_int_equal(kill(child, SIGKILL), 0);
-    (void)finish_saltus(child);
+    leave_checkpoint();
     for (int is_run = 0; is_run < 2; ++is_run) {
         const char *sweep = "sweep decay.yaml --vary A=lin:1:30:4 --until 2 --points 3 --runs 2 -q "
                             "--overwrite";
