@@ -320,17 +320,18 @@ static void after_a_gpu_is_lost(void **state)
     assert_true(n_kept > 0);
 }
 
-/* One command, whose GPUs are lost in turn, at different times. */
+/* One command, whose GPUs are lost in turn, at different times. One that gets no work, because the
+ * other is faster, is not missed: then it is tried again. */
 static void lose_one_of_two(const char *command, const char *how, int n_sets)
 {
     static const int moments[] = {2, 30, 90};
     int n_lost = 0;
     outcome o = saltus("%s -q --device cpu -o whole.h5 --overwrite", command);
     assert_done(&o);
-    for (int i = 0; i < 3; ++i) {
+    for (int i = 0; i < 3 || (n_lost == 0 && i < MOST); ++i) {
         char lose[40], lost[60], rest[60];
         const int gpu = i % 2;
-        (void)snprintf(lose, sizeof lose, "%d:%d:719", gpu, moments[i]);
+        (void)snprintf(lose, sizeof lose, "%d:%d:719", gpu, moments[i % 3]);
         (void)snprintf(lost, sizeof lost, "warning: lost GPU %d, the first to fail: ", gpu);
         (void)snprintf(rest, sizeof rest, "(CUDA error 719); cuda:%d goes on", 1 - gpu);
         assert_int_equal(setenv("FAKE_CUDA_LOSE", lose, 1), 0);
@@ -346,7 +347,7 @@ static void lose_one_of_two(const char *command, const char *how, int n_sets)
         }
         assert_equal_results("whole.h5", "part.h5", n_sets);
     }
-    if (n_lost == 0) { /* one that got no work, because the other was faster, is not missed */
+    if (n_lost == 0) {
         fail_msg("%s %s: lost no GPU", command, how);
     }
 }
@@ -366,7 +367,7 @@ static void one_of_two_gpus_is_lost(void **state)
         {"sweep events.yaml --vary k=lin:5:15:4 --until 10 --points 3 --runs 20", "", 11},
         {"run lattice.yaml --until 0.5 --points 3 --frames 0.25 --runs 4", "--layout particles",
          15},
-        {"run lattice.yaml --until 0.5 --points 3 --runs 2", "--layout counts", 12}};
+        {"run lattice.yaml --until 0.5 --points 3 --runs 6", "--layout counts", 12}};
     (void)state;
     need_fake();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
