@@ -196,10 +196,11 @@ typedef struct saltus_run_options {
     void (*progress)(void *user, const saltus_progress *progress); /**< NULL, or called a few times
                                                                         a second, from one thread */
     void *progress_user;                                           /**< handed to progress */
-    void (*warn)(void *user, const char *sentence); /**< NULL, or called at the end of the run, for
-                                                         each event whose assignments were rounded
-                                                         to whole numbers of molecules */
-    void *warn_user;                                /**< handed to warn */
+    void (*warn)(void *user, const char *sentence);     /**< NULL, or called for what a user should
+                                                             know of this run, one call at a time: a GPU
+                                                             that was lost, rounded amounts, time that
+                                                             stands still */
+    void *warn_user;                                    /**< handed to warn */
     void (*trace)(void *user, const saltus_span *span); /**< NULL, or called when a span has passed,
                                                              from any thread, one call at a time */
     void *trace_user;                                   /**< handed to trace */

@@ -9,6 +9,7 @@
 #include "engine/keep.h"
 #include "ensemble/blocks.h"
 #include "ensemble/keeping.h"
+#include "ensemble/progress.h"
 #include "ranks/ranks.h"
 
 #include <string.h>
@@ -38,9 +39,8 @@ typedef struct run {
     bool sink_failed;
     const double *failed; /* a point's row; atomic */
     saltus_tracer tracer;
-    double start;            /* saltus_now */
-    saltus_reached *reached; /* [worker] */
-    double told_at, told;    /* saltus_now when progress was told; the largest fraction so far */
+    double start; /* saltus_now */
+    saltus_teller teller;
     saltus_keeping keeping;
 } run;
 
@@ -279,7 +279,7 @@ static saltus_status work(void *user, int number, saltus_error *err)
     saltus_task task = r->task;
     const double start = saltus_tracer_now(task.tracer);
     task.worker = number;
-    task.reached = &r->reached[number];
+    task.reached = &r->teller.reached[number];
     const int beyond = number - n_workers(r);
     if (r->keeping.checkpoint) {
         task.pause = &r->keeping.pause[number];
@@ -296,61 +296,19 @@ static saltus_status work(void *user, int number, saltus_error *err)
     return status;
 }
 
-/* Trajectories that are under way count with the part of their time that they have behind them. */
-static void add_unfinished(run *r, saltus_progress *p)
+/* What is finished, delivered or not. */
+static int64_t count_finished(run *r, int64_t *events)
 {
-    const double end = r->options->times[r->options->n_times - 1];
-    double times = 0.0;
-    for (int i = 0; i < n_all(r); ++i) {
-        double t;
-        __atomic_load(&r->reached[i].t, &t, __ATOMIC_RELAXED);
-        times += t;
-        p->events += (int64_t)__atomic_load_n(&r->reached[i].fired, __ATOMIC_RELAXED);
-    }
-    p->fraction = ((double)p->trajectories + (end > 0.0 ? times / end : 0.0)) / (double)p->total;
-    p->fraction = p->fraction < 1.0 ? p->fraction : 1.0; /* one may just have ended */
-    p->fraction = r->told = p->fraction > r->told ? p->fraction : r->told;
-    p->until = end;
-}
-
-/* What is finished and not delivered yet. */
-static void add_finished(const run *r, int64_t *trajectories, int64_t *events)
-{
+    int64_t n = r->report.trajectories + __atomic_load_n(&r->ended, __ATOMIC_RELAXED);
+    *events = r->tally.events;
     for (int64_t i = 0; i < r->blocks.n_ring; ++i) {
         const saltus_filling *b = &r->blocks.ring[i];
         if (b->is_open) {
-            *trajectories += b->n - b->n_left;
+            n += b->n - b->n_left;
             *events = saltus_count_sum(*events, b->tally.events);
         }
     }
-}
-
-/* The last time is left out if it is soon after the one before. */
-static void tell_progress(run *r)
-{
-    if (!r->options->progress || saltus_now() - r->told_at <= 0.15) {
-        return;
-    }
-    saltus_progress p = {.trajectories = r->options->n_done + r->report.trajectories,
-                         .total = r->options->n_trajectories,
-                         .events = r->tally.events,
-                         .seconds = saltus_now() - r->start};
-    add_finished(r, &p.trajectories, &p.events);
-    p.trajectories += __atomic_load_n(&r->ended, __ATOMIC_RELAXED);
-    add_unfinished(r, &p);
-    (void)pthread_mutex_unlock(&r->workers.lock);
-    r->options->progress(r->options->progress_user, &p);
-    (void)pthread_mutex_lock(&r->workers.lock);
-    r->told_at = saltus_now();
-}
-
-/* With the lock held. */
-static void look_at_pace(run *r)
-{
-    int64_t n_finished = r->report.trajectories, events = 0;
-    add_finished(r, &n_finished, &events);
-    n_finished += __atomic_load_n(&r->ended, __ATOMIC_RELAXED);
-    saltus_keeping_look(&r->keeping, r->blocks.next - r->options->n_done - n_finished, n_finished);
+    return n;
 }
 
 /* Trajectories that have ended are kept where they are long. With the lock held, and nothing is
@@ -369,9 +327,12 @@ static void keep_ended(run *r)
 static void tell(void *user)
 {
     run *r = user;
-    tell_progress(r);
+    int64_t events;
+    const int64_t n_finished = count_finished(r, &events);
+    saltus_teller_look(&r->teller, r->options->n_done + n_finished, events, &r->workers.lock);
     if (r->keeping.checkpoint) {
-        look_at_pace(r);
+        saltus_keeping_look(&r->keeping, r->blocks.next - r->options->n_done - n_finished,
+                            n_finished);
     }
     if (r->keeping.checkpoint && r->workers.stop) {
         saltus_keeping_ask(&r->keeping);
@@ -518,8 +479,7 @@ static saltus_status set_up(run *r, saltus_error *err)
     r->task.tracer = r->options->trace ? &r->tracer : NULL;
     r->task.rounded = saltus_calloc((size_t)tables->n_settings, 1);
     SALTUS_NEED(r->task.rounded);
-    r->reached = saltus_calloc((size_t)n_all(r), sizeof *r->reached);
-    SALTUS_NEED(r->reached);
+    SALTUS_TRY(saltus_teller_begin(&r->teller, r->options, n_all(r), r->start, err));
     if (r->options->checkpoint && !r->points) {
         SALTUS_TRY(saltus_keeping_begin(&r->keeping, plan, r->options, r->sink, n_all(r), err));
     }
@@ -597,10 +557,9 @@ saltus_status saltus_run_at_points(const saltus_plan *plan, const saltus_run_opt
     SALTUS_TRY(set_up(&r, err));
     warn_of_no_columns(&r);
     warn_of_leaps(&r);
-    r.told_at = saltus_now();
     const saltus_work how = {.user = &r,
                              .work = work,
-                             .tell = options->progress || r.keeping.checkpoint ? tell : NULL,
+                             .tell = tell,
                              .no_thread = "only 0 threads could be started",
                              .is_here = r.is_here,
                              .stop = options->stop};
@@ -626,7 +585,7 @@ done:
     }
     saltus_blocks_free(&r.blocks);
     saltus_keeping_free(&r.keeping);
-    saltus_free(r.reached);
+    saltus_teller_free(&r.teller);
     saltus_free(r.task.rounded);
     saltus_workers_free(&r.workers);
     (void)pthread_mutex_destroy(&r.tracer.lock);
