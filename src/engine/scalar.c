@@ -317,21 +317,26 @@ int saltus_scalar_choose(const saltus_scalar_engine *scalar,
     return saltus_tree_find(&tree, word * unit, word * unit + unit, &near);
 }
 
-/* "A = 3, B = 0, …": the counts, as many as fit. */
+/* "A = 3, B = 0, …": the counts, and what rate rules move, as many as fit. */
 static void print_state(const saltus_scalar_engine *scalar, const saltus_network *network,
                         char *text, size_t size)
 {
     const saltus_trajectory *p = &scalar->trajectory;
-    const bool is_real = scalar->ode.hybrid;
+    const saltus_tables *t = p->n;
+    const bool is_real = p->amounts || scalar->ode.hybrid;
+    const int n = t->n_species + network->n_rate_rules;
     size_t at = 0;
-    text[0] = '\0';
-    for (int s = 0; s < p->n->n_species; ++s) {
+    (void)snprintf(text, size, "this time"); /* of a model without either */
+    for (int i = 0; i < n; ++i) {
         char item[120];
-        const int length = p->amounts || is_real
-                               ? snprintf(item, sizeof item, "%s%.80s = %.6g", s > 0 ? ", " : "",
-                                          network->species_names[s], p->v[s])
-                               : snprintf(item, sizeof item, "%s%.80s = %lld", s > 0 ? ", " : "",
-                                          network->species_names[s], (long long)p->x[s]);
+        const int rate = i - t->n_species;
+        const char *name = rate < 0 ? network->species_names[i] : network->rate_names[rate];
+        const double v = p->v[rate < 0 ? i : t->rate_rows[rate]];
+        const int length = rate >= 0 || is_real
+                               ? snprintf(item, sizeof item, "%s%.80s = %.6g", i > 0 ? ", " : "",
+                                          name, saltus_without_nan_sign(v))
+                               : snprintf(item, sizeof item, "%s%.80s = %lld", i > 0 ? ", " : "",
+                                          name, (long long)p->x[i]);
         if (at + (size_t)length + 6 > size) {
             (void)snprintf(text + at, size - at, ", …");
             return;

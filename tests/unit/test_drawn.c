@@ -317,6 +317,16 @@ static void numbers_that_cannot_be_drawn_end_the_run(void **state)
         (void)snprintf(message, sizeof message, "trajectory 0, %s", cases[i].message);
         check_run_fails(text, 4.0, SALTUS_E_NUMERIC, message);
     }
+    /* what rate rules move is told too, and where there is no state, no state is */
+    check_run_fails("parameters: {v: 0.5}\nrate rules: {v: 1}\n"
+                    "events: {e: {at: 1, set: {v: 'exponential(1, 2, 1)'}}}\n",
+                    4.0, SALTUS_E_NUMERIC,
+                    "trajectory 0, time 1: event 'e' sets 'v': the upper bound of exponential "
+                    "cannot be 1 at v = 1.5");
+    check_run_fails("parameters: {p: 0}\nevents: {e: {at: 1, set: {p: 'normal(0, -1)'}}}\n", 4.0,
+                    SALTUS_E_NUMERIC,
+                    "trajectory 0, time 1: event 'e' sets 'p': the standard deviation of normal "
+                    "cannot be -1 at this time");
     check_run_fails("species: {A: 'binomial(4, 0) - 2', B: 1}\nreactions: {r: A -> B @ 1}\n", 1.0,
                     SALTUS_E_NUMERIC, "trajectory 0, time 0: 'A' starts with -2");
     /* in a piece that is not chosen, it does no harm */
