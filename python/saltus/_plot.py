@@ -381,6 +381,8 @@ def sweep(data: Any, species: Names, time: Optional[float], derived: Names, stat
                            "a Result has a method plot")
     page.check()
     s = Sweep(data, time, statistic)
+    if s.is_empty:
+        raise InvalidError("this sweep has nothing to draw")
     names = (named(species, s.species + s.observables, "this sweep") +
              named(derived, s.derived, "this sweep"))
     d = Drawing(s, page, *first(names or s.varied(), MOST_PANELS), log, logx)

@@ -42,7 +42,8 @@ def report(data: Any, path: Path, *, title: Optional[str] = None) -> None:
     if os.path.splitext(name)[1].lower() not in (".html", ".htm"):
         raise InvalidError(f"{name}: a page is .html or .htm")
     if not isinstance(data, Result) and not (
-            hasattr(data, "data_vars") and ("mean" in data or "observable_mean" in data)):
+            hasattr(data, "data_vars") and ("mean" in data or "observable_mean" in data or
+                                            "runs_per_point" in data.attrs)):
         raise InvalidError(f"report shows a Result or a sweep's Dataset, not {type(data).__name__}")
     with np.errstate(all="ignore"):  # observables may be infinite
         parts = {**_parts(data, title), "plotly": _pack(offline.get_plotlyjs())}
@@ -117,7 +118,7 @@ def _control(options: Any, label: str = "", unit: str = "", at: int = 0) -> dict
 def _of_result(r: Any, unit: str) -> dict[str, Any]:
     """Names that can be switched, those that are on at first, figures, and a table."""
     runs, kept, figures = r.attrs["trajectories"], r.attrs["record"], []
-    if not runs:
+    if not runs or not r.columns:
         return NOTHING
     names, more = first(moving(r), MOST_NAMES)
     at, t = [r.columns.index(name) for name in names], spread(len(r.time), MOST_TIMES)
@@ -214,6 +215,8 @@ MEASURES = {"mean": lambda mean, sd: [mean, mean - sd, mean + sd],  # with its b
 def _of_sweep(data: Any, unit: str) -> dict[str, Any]:
     """The same of a sweep, at fewer points where there are too many."""
     s = Sweep(data, None)
+    if s.is_empty:
+        return NOTHING
     axes = s.axes or s.every[:1]
     if not axes:
         raise InvalidError("this Dataset is no sweep", "a Result has a method report")

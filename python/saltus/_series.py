@@ -252,8 +252,9 @@ class Sweep:
         inner = {"time", "species", "observable", "run"}
         self.derived = [name for name, v in data.data_vars.items()
                         if "run" in v.dims and not inner & (set(v.dims) - {"run"})]
-        self.every = [a for a in data["mean" if self.species else "observable_mean"].dims
-                      if a not in inner]
+        mean = "mean" if self.species else "observable_mean"
+        self.is_empty = mean not in data  # nothing was recorded
+        self.every = [] if self.is_empty else [a for a in data[mean].dims if a not in inner]
         self.axes = [a for a in self.every if data.sizes[a] > 1]
         falling = [a for a in self.axes if a in data.coords and (np.diff(data[a].values) < 0).any()]
         self.data = data.sortby(falling) if falling else data  # lists may go up and down

@@ -375,6 +375,20 @@ def test_what_is_no_result_is_refused(arrive, tmp_path):
             arrive.run(until=1, runs=3).report(**wrong)
 
 
+def test_without_columns_a_page_tells_what_was_run(tmp_path):
+    pytest.importorskip("xarray")
+    pytest.importorskip("matplotlib")
+    nothing = saltus.build("nothing", parameters={"p": 3})
+    page = tmp_path / "page.html"
+    with pytest.warns(UserWarning, match="nothing is recorded"):
+        run, swept = nothing.run(1, runs=2), nothing.sweep({"p": [1, 2]}, 1, runs=2)
+    for r in run, swept:
+        saltus.report(r, page)
+        assert not data_of(page)["figures"] and "nothing" in page.read_text(encoding="utf-8")
+        with pytest.raises(saltus.InvalidError, match="has nothing to draw"):
+            r.plot() if r is run else saltus.plot(r)
+
+
 def test_little_is_no_failure(arrive, tmp_path):
     page = tmp_path / "page.html"
     arrive.run(times=[1.0], runs=9).report(page)
