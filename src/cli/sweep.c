@@ -126,9 +126,42 @@ static void warn_of_set(const session *s)
 
 enum { MOST_CHECKED = 1000 };
 
+/* Amounts that points of a sweep round and the first does not, of which the model's own warnings
+ * tell, as the model is that of the first point at last. */
+typedef struct rounding {
+    int n_first;      /* amounts that the first point rounds */
+    char first[1000]; /* the sentences about them */
+    char text[300];   /* one about another, or "" */
+} rounding;
+
+static void note_rounding(const saltus_model *model, bool is_first, rounding *r)
+{
+    int n = 0;
+    const char *other = NULL;
+    for (int i = 0; i < saltus_model_n_warnings(model); ++i) {
+        const char *sentence = saltus_model_warning(model, i);
+        if (!saltus_model_warning_is_of_whole(model, i)) {
+            continue;
+        }
+        ++n;
+        if (is_first) {
+            const size_t at = strlen(r->first);
+            (void)snprintf(r->first + at, sizeof r->first - at, "%s\n", sentence);
+        } else if (!strstr(r->first, sentence)) {
+            other = sentence;
+        }
+    }
+    if (is_first) {
+        r->n_first = n;
+    } else if (n > r->n_first && other && r->text[0] == '\0') {
+        (void)snprintf(r->text, sizeof r->text, "%.260s, at one of the points", other);
+    }
+}
+
 /* Values that the model or the method refuses are found before there is a file: every value of a
  * grid's axes, as long as they are not too many, or the first points of a design. */
-static saltus_status check_values(const session *s, saltus_model *model, saltus_error *err)
+static saltus_status check_values(const session *s, saltus_model *model, rounding *r,
+                                  saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     int64_t behind = saltus_sweep_n_points(s->sweep);
@@ -140,6 +173,7 @@ static saltus_status check_values(const session *s, saltus_model *model, saltus_
              i += i + 1 < n && i >= MOST_CHECKED ? n - 1 - i : 1) {
             status = saltus_sweep_check(s->sweep, i * behind, model, s->of.a->law, &s->options.plan,
                                         err);
+            note_rounding(model, a == 0 && i == 0, r);
         }
     }
     return status;
@@ -175,11 +209,12 @@ static saltus_status plan_first(session *s, saltus_model **model, saltus_backend
                                 saltus_plan **plan, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
+    rounding rounded = {.n_first = 0};
     *model = load(s->of.a, err);
     if (!*model) {
         return err->code;
     }
-    status = check_values(s, *model, err);
+    status = check_values(s, *model, &rounded, err);
     if (status == SALTUS_OK) {
         status = saltus_sweep_freeze(s->sweep, 0, *model, s->of.a->law, err);
     }
@@ -189,6 +224,9 @@ static saltus_status plan_first(session *s, saltus_model **model, saltus_backend
     }
     if (!s->of.a->quiet) {
         saltus_cli_say_warnings(*model, s->of.a->method);
+        if (rounded.text[0] && !(s->of.a->method && strcmp(s->of.a->method, "ode") == 0)) {
+            saltus_cli_say("saltus: warning: ", rounded.text);
+        }
         warn_of_set(s);
     }
     if (status == SALTUS_OK) {

@@ -448,6 +448,30 @@ static void what_is_varied_need_not_be_set(void **state)
     assert_null(strstr(o.err, "A=5"));
 }
 
+/* Half a molecule is told of, once, whichever point has it. */
+static void amounts_that_are_rounded_are_told(void **state)
+{
+    (void)state;
+    static const char *const said = ": species 'A': initial amount 2.5 is rounded to 2";
+    static const struct {
+        const char *options;
+        int told;
+    } cases[] = {{"--vary A=list:2.5,3", 1},
+                 {"--vary A=list:2,2.5,3.5", 1},
+                 {"--vary A=list:2,3", 0},
+                 {"--vary k=list:1,2 --vary A=list:2,2.5", 1},
+                 {"--vary k=list:1,2 --set A=2.5", 1},
+                 {"--vary A=list:2,2.5 --method ode", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        const outcome o = saltus("sweep decay.yaml %s --until 1 --points 2 --overwrite -o x.h5",
+                                 cases[i].options);
+        assert_int_equal(o.code, 0);
+        const char *at = strstr(o.err, said);
+        assert_int_equal(at != NULL, cases[i].told);
+        assert_null(at ? strstr(at + strlen(said), "is rounded") : NULL);
+    }
+}
+
 static void failing_points_are_named(void **state)
 {
     (void)state;
@@ -549,6 +573,7 @@ int main(void)
 
         TEST(wrong_sweeps_leave_nothing),
         TEST(what_is_varied_need_not_be_set),
+        TEST(amounts_that_are_rounded_are_told),
         TEST(failing_points_are_named),
         TEST(interrupted_sweeps_keep_the_points_before),
         TEST(size_limits_leave_the_points_before),
