@@ -573,6 +573,29 @@ static void checkpoints_of_points_that_were_left_go(void **state)
     }
 }
 
+/* Of a run that wanted them; who goes on with it, or makes it anew, does not. */
+static void checkpoints_go_where_no_more_are_wanted(void **state)
+{
+    static const char *const verbs[] = {"run decay.yaml", "sweep decay.yaml --vary A=lin:1:30:4"};
+    (void)state;
+    keep_results();
+    leave_checkpoint();
+    for (int i = 0; i < 2; ++i) {
+        const char *left = i == 0 ? "out.h5.checkpoint" : "out.h5.checkpoint.2";
+        char copy[100];
+        (void)snprintf(copy, sizeof copy, "cp part.h5.checkpoint %s", left);
+        assert_int_equal(system(copy), 0);
+        write_file("out.h5.checkpoint.99", "a file of the user's");
+        const outcome o = saltus("%s --until 2 --points 3 --runs 2 -q --overwrite --checkpoint 0 "
+                                 "-o out.h5",
+                                 verbs[i]);
+        assert_done(&o);
+        assert_false(file_exists(left));
+        assert_true(file_exists("out.h5.checkpoint.99"));
+        assert_int_equal(unlink("out.h5.checkpoint.99"), 0);
+    }
+}
+
 /* The last point's reactions are not counted where the point did not find room, or twice. */
 static void a_sweep_that_found_no_room_goes_on(void **state)
 {
@@ -672,6 +695,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(a_killed_file_is_mended, enter_with_models,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(a_checkpoint_that_was_left_goes, enter_with_models,
+                                        leave_directory),
+        cmocka_unit_test_setup_teardown(checkpoints_go_where_no_more_are_wanted, enter_with_models,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(checkpoints_of_points_that_were_left_go, enter_with_models,
                                         leave_directory),

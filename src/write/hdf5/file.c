@@ -448,6 +448,17 @@ saltus_status saltus_h5_close_file(saltus_h5_file *f, const saltus_run_report *r
     return status;
 }
 
+/* Beside the file; NULL: there is no memory. */
+static char *checkpoint_name(const char *path)
+{
+    const size_t size = strlen(path) + sizeof ".checkpoint";
+    char *name = saltus_calloc(size, 1);
+    if (name) {
+        (void)snprintf(name, size, "%s.checkpoint", path);
+    }
+    return name;
+}
+
 saltus_status saltus_h5_open_checkpoint(const char *path, const saltus_hdf5_layout *layout,
                                         saltus_checkpoint **out, saltus_error *err)
 {
@@ -457,11 +468,9 @@ saltus_status saltus_h5_open_checkpoint(const char *path, const saltus_hdf5_layo
     if (!(layout->options.checkpoint > 0.0) || !id) {
         return SALTUS_OK;
     }
-    const size_t name_size = strlen(path) + sizeof ".checkpoint",
-                 text_size = (size_t)id->n * (SALTUS_IDENTITY_SIZE + 1) + 1;
-    char *name = saltus_calloc(name_size, 1), *text = saltus_calloc(text_size, 1);
+    const size_t text_size = (size_t)id->n * (SALTUS_IDENTITY_SIZE + 1) + 1;
+    char *name = checkpoint_name(path), *text = saltus_calloc(text_size, 1);
     SALTUS_NEED(name && text);
-    (void)snprintf(name, name_size, "%s.checkpoint", path);
     for (int i = 0; i < id->n; ++i) {
         (void)strcat(strcat(text, id->lines[i]), "\n");
     }
@@ -470,5 +479,19 @@ saltus_status saltus_h5_open_checkpoint(const char *path, const saltus_hdf5_layo
 done:
     saltus_free(name);
     saltus_free(text);
+    return status;
+}
+
+saltus_status saltus_h5_close_with_checkpoint(saltus_h5_file *f, saltus_checkpoint *checkpoint,
+                                              const saltus_run_report *report, saltus_error *err)
+{
+    const bool is_all = saltus_h5_is_whole(f);
+    char *name = is_all && !checkpoint ? checkpoint_name(f->path) : NULL;
+    const saltus_status status = saltus_h5_close_file(f, report, err);
+    if (name && status == SALTUS_OK) { /* one that was stopped wanted some, and has left them */
+        (void)!saltus_checkpoint_open(name, "", 60.0, true, &checkpoint, NULL);
+    }
+    saltus_checkpoint_close(checkpoint, !is_all || status != SALTUS_OK);
+    saltus_free(name);
     return status;
 }

@@ -91,6 +91,12 @@ SALTUS_MUST_CHECK saltus_status saltus_h5_open_checkpoint(const char *path,
                                                           const saltus_hdf5_layout *layout,
                                                           saltus_checkpoint **out,
                                                           saltus_error *err);
+/** As saltus_h5_close_file; when the file is whole the checkpoint goes, also one that lies there
+ * while none is wanted (NULL). */
+SALTUS_MUST_CHECK saltus_status saltus_h5_close_with_checkpoint(saltus_h5_file *f,
+                                                                saltus_checkpoint *checkpoint,
+                                                                const saltus_run_report *report,
+                                                                saltus_error *err);
 /** Now and then bring the file on the disk up to date, for readers and in case of a kill. */
 SALTUS_MUST_CHECK saltus_status saltus_h5_flush_sometimes(saltus_h5_file *f, saltus_error *err);
 /** The data set of a kind that is one in a file; NULL: there is none. */

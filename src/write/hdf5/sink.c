@@ -515,9 +515,8 @@ saltus_status saltus_hdf5_sink_close(saltus_hdf5_sink *sink, const saltus_run_re
     if (!sink || !saltus_handle_take(&sink->handle, SALTUS_HANDLE_SINK)) {
         return saltus_no_argument(err, __func__);
     }
-    const bool is_all = saltus_h5_is_whole(&sink->file);
-    const saltus_status status = saltus_h5_close_file(&sink->file, report, err);
-    saltus_checkpoint_close(sink->checkpoint, !is_all || status != SALTUS_OK);
+    const saltus_status status =
+        saltus_h5_close_with_checkpoint(&sink->file, sink->checkpoint, report, err);
     saltus_h5_free_frames(sink->frames);
     saltus_free(sink);
     return status;

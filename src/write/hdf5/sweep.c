@@ -129,9 +129,8 @@ saltus_status saltus_sweep_file_close(saltus_sweep_file *sweep, const saltus_run
     if (!sweep || !saltus_handle_take(&sweep->handle, SALTUS_HANDLE_SWEEP_FILE)) {
         return saltus_no_argument(err, __func__);
     }
-    const bool is_all = saltus_h5_is_whole(&sweep->file);
-    const saltus_status status = saltus_h5_close_file(&sweep->file, report, err);
-    saltus_checkpoint_close(sweep->checkpoint, !is_all || status != SALTUS_OK);
+    const saltus_status status =
+        saltus_h5_close_with_checkpoint(&sweep->file, sweep->checkpoint, report, err);
     saltus_free(sweep);
     return status;
 }
