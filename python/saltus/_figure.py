@@ -17,8 +17,8 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator, Formatter, LogLocator, MaxNLocator, NullFormatter
 
-from ._errors import InvalidError
-from ._files import Path, publish
+from ._errors import InvalidError, number
+from ._files import Path, any_path, publish
 from ._series import COLOURS, one_line
 
 SMALL = 8  # points
@@ -51,8 +51,19 @@ class Page(NamedTuple):
     dpi: Optional[float]
 
     def check(self) -> None:
-        if self.path is not None and self._ending() not in ("png", "svg", "pdf"):
-            raise InvalidError(f"{os.fspath(self.path)}: a figure is .png, .svg or .pdf")
+        if self.path is not None:
+            any_path("path", self.path)
+            if self._ending() not in ("png", "svg", "pdf"):
+                raise InvalidError(f"{os.fspath(self.path)}: a figure is .png, .svg or .pdf")
+        if self.title is not None and not isinstance(self.title, str):
+            raise InvalidError(f"title={self.title!r} must be a text")
+        if self.size is not None:
+            try:
+                width, height = (number("size", side) for side in self.size)
+            except (TypeError, ValueError) as failure:
+                raise InvalidError(f"size={self.size!r} must be two numbers, inches") from failure
+            if not (0.0 < width < math.inf and 0.0 < height < math.inf):
+                raise InvalidError(f"size={self.size!r} must be above 0")
 
     def _ending(self) -> str:
         return os.path.splitext(os.fspath(self.path or ""))[1][1:].lower()

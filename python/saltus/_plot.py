@@ -381,7 +381,7 @@ def sweep(data: Any, species: Names, time: Optional[float], derived: Names, stat
                            "a Result has a method plot")
     page.check()
     s = Sweep(data, time, statistic)
-    if s.is_empty:
+    if s.is_empty or not all(data.sizes[a] for a in s.every):
         raise InvalidError("this sweep has nothing to draw")
     names = (named(species, s.species + s.observables, "this sweep") +
              named(derived, s.derived, "this sweep"))

@@ -362,7 +362,9 @@ class Result:
         """Autocorrelation of a column at lags 0, 1, … sample times, float64[lag], from `burn_in`
         on: of deviations from the mean over all runs and those times, as if they were stationary.
         Sample times have to be equally spaced."""
-        first = int(np.searchsorted(self.time, number("burn_in", burn_in)))
+        if not number("burn_in", burn_in) >= 0.0:
+            raise InvalidError(f"burn_in={burn_in!r} must be a time from 0 on")
+        first = int(np.searchsorted(self.time, float(burn_in)))
         steps = np.diff(self.time[first:])
         if len(steps) < 1 or not np.allclose(steps, steps[0]):
             raise InvalidError("autocorrelation needs equally spaced sample times, two at least")

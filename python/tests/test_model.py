@@ -182,7 +182,8 @@ def test_arguments_of_wrong_types_are_named(arrive, tmp_path):
                       (lambda: r.quantile("half"), "q='half' must be one number"),
                       (lambda: list(r.blocks("X")), "what blocks gives has no 'X'"),
                       (lambda: list(r.blocks(0)), "name=0 must be a text"),
-                      (lambda: r.autocorrelation("X", None), "burn_in=None must be a number")):
+                      (lambda: r.autocorrelation("X", None), "burn_in=None must be a number"),
+                      (lambda: r.autocorrelation("X", -1), "burn_in=-1 must be a time from 0 on")):
         with pytest.raises(saltus.InvalidError, match=said):
             use()
     r.save(tmp_path / "k=0.5")

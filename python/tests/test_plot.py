@@ -161,6 +161,22 @@ def test_sizes_that_are_none(results, dpi, size):
         results["flat"].plot(dpi=dpi, size=size)
 
 
+@pytest.mark.parametrize("how, said", [
+    ({"size": 5}, "size=5 must be two numbers"), ({"size": (5,)}, r"size=\(5,\) must be two numbers"),
+    ({"size": (0, 1)}, r"size=\(0, 1\) must be above 0"), ({"title": 5}, "title=5 must be a text"),
+    ({"path": 5}, "path=5 must be a path")])
+def test_pages_that_are_none(results, how, said):
+    with pytest.raises(saltus.InvalidError, match=said):
+        results["flat"].plot(**how)
+
+
+def test_a_sweep_before_its_first_point_has_nothing_to_draw(arrive):
+    pytest.importorskip("xarray")
+    d = arrive.sweep({"k": [1, 2]}, until=1, points=3, runs=4)
+    with pytest.raises(saltus.InvalidError, match="has nothing to draw"):
+        saltus.plot(d.isel(k=slice(0)))
+
+
 @pytest.mark.parametrize("size", [(3, 2.2), (12, 3)])
 def test_sizes(results, size):
     figure = results["long"].plot("bands", size=size, dpi=70, title=TITLE)
