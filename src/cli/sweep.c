@@ -85,6 +85,7 @@ typedef struct session {
     char device[40], layout[20], method[20], rng[20]; /* of the first point */
     char share[200];                                  /* the device of this rank */
     int64_t n_points;                                 /* that are to be there at the end */
+    char rounded[300]; /* of an amount that a point behind the first rounds, or "" */
 } session;
 
 /* Read the model and change what options say; it is frozen by who sweeps. */
@@ -160,10 +161,10 @@ static void note_rounding(const saltus_model *model, bool is_first, rounding *r)
 
 /* Values that the model or the method refuses are found before there is a file: every value of a
  * grid's axes, as long as they are not too many, or the first points of a design. */
-static saltus_status check_values(const session *s, saltus_model *model, rounding *r,
-                                  saltus_error *err)
+static saltus_status check_values(session *s, saltus_model *model, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
+    rounding r = {.n_first = 0};
     int64_t behind = saltus_sweep_n_points(s->sweep);
     for (int a = 0; a < saltus_sweep_n_axes(s->sweep) && status == SALTUS_OK; ++a) {
         const int64_t length = saltus_sweep_axis_length(s->sweep, a);
@@ -173,9 +174,10 @@ static saltus_status check_values(const session *s, saltus_model *model, roundin
              i += i + 1 < n && i >= MOST_CHECKED ? n - 1 - i : 1) {
             status = saltus_sweep_check(s->sweep, i * behind, model, s->of.a->law, &s->options.plan,
                                         err);
-            note_rounding(model, a == 0 && i == 0, r);
+            note_rounding(model, a == 0 && i == 0, &r);
         }
     }
+    (void)snprintf(s->rounded, sizeof s->rounded, "%s", r.text);
     return status;
 }
 
@@ -209,12 +211,11 @@ static saltus_status plan_first(session *s, saltus_model **model, saltus_backend
                                 saltus_plan **plan, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    rounding rounded = {.n_first = 0};
     *model = load(s->of.a, err);
     if (!*model) {
         return err->code;
     }
-    status = check_values(s, *model, &rounded, err);
+    status = check_values(s, *model, err);
     if (status == SALTUS_OK) {
         status = saltus_sweep_freeze(s->sweep, 0, *model, s->of.a->law, err);
     }
@@ -224,9 +225,6 @@ static saltus_status plan_first(session *s, saltus_model **model, saltus_backend
     }
     if (!s->of.a->quiet) {
         saltus_cli_say_warnings(*model, s->of.a->method);
-        if (rounded.text[0] && !(s->of.a->method && strcmp(s->of.a->method, "ode") == 0)) {
-            saltus_cli_say("saltus: warning: ", rounded.text);
-        }
         warn_of_set(s);
     }
     if (status == SALTUS_OK) {
@@ -279,6 +277,9 @@ static saltus_status open_file(session *s, saltus_error *err)
     }
     saltus_plan_destroy(plan);
     if (status == SALTUS_OK && !s->of.a->quiet) {
+        if (s->rounded[0] && strcmp(s->method, "ode") != 0) {
+            saltus_cli_say("saltus: warning: ", s->rounded);
+        }
         forecast(s, model, backend);
     }
     saltus_backend_close(backend);
