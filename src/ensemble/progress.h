@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-typedef struct saltus_teller {
+typedef struct saltus_monitor {
     const saltus_run_options *options;
     saltus_reached *reached; /**< [worker]; each writes its own */
     int n_workers;
@@ -15,18 +15,18 @@ typedef struct saltus_teller {
     double fraction;       /**< the largest so far */
     double t;              /**< summed over what is under way, at the last look */
     saltus_progress last;  /**< at the last look */
-    int n_stands; /**< looks since time went on in any trajectory, though reactions fired */
-} saltus_teller;
+    int n_stalled; /**< looks since any trajectory advanced in time, though reactions fired */
+} saltus_monitor;
 
-/** Of a run that begins now; `reached` is freed by saltus_teller_free. */
-saltus_status saltus_teller_begin(saltus_teller *t, const saltus_run_options *options,
-                                  int n_workers, double start, saltus_error *err);
+/** Of a run that begins now; `reached` is freed by saltus_monitor_free. */
+saltus_status saltus_monitor_begin(saltus_monitor *m, const saltus_run_options *options,
+                                   int n_workers, double start, saltus_error *err);
 
 /** A few times a second, with the lock held, which is free while somebody is told. `n_finished` and
  * `events` are of trajectories that are finished. */
-void saltus_teller_look(saltus_teller *t, int64_t n_finished, int64_t events,
-                        pthread_mutex_t *lock);
+void saltus_monitor_look(saltus_monitor *m, int64_t n_finished, int64_t events,
+                         pthread_mutex_t *lock);
 
-void saltus_teller_free(saltus_teller *t);
+void saltus_monitor_free(saltus_monitor *m);
 
 #endif

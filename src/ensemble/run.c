@@ -40,7 +40,7 @@ typedef struct run {
     const double *failed; /* a point's row; atomic */
     saltus_tracer tracer;
     double start; /* saltus_now */
-    saltus_teller teller;
+    saltus_monitor monitor;
     saltus_keeping keeping;
 } run;
 
@@ -279,7 +279,7 @@ static saltus_status work(void *user, int number, saltus_error *err)
     saltus_task task = r->task;
     const double start = saltus_tracer_now(task.tracer);
     task.worker = number;
-    task.reached = &r->teller.reached[number];
+    task.reached = &r->monitor.reached[number];
     const int beyond = number - n_workers(r);
     if (r->keeping.checkpoint) {
         task.pause = &r->keeping.pause[number];
@@ -297,7 +297,7 @@ static saltus_status work(void *user, int number, saltus_error *err)
 }
 
 /* What is finished, delivered or not. */
-static int64_t count_finished(run *r, int64_t *events)
+static int64_t count_finished(const run *r, int64_t *events)
 {
     int64_t n = r->report.trajectories + __atomic_load_n(&r->ended, __ATOMIC_RELAXED);
     *events = r->tally.events;
@@ -329,7 +329,7 @@ static void tell(void *user)
     run *r = user;
     int64_t events;
     const int64_t n_finished = count_finished(r, &events);
-    saltus_teller_look(&r->teller, r->options->n_done + n_finished, events, &r->workers.lock);
+    saltus_monitor_look(&r->monitor, r->options->n_done + n_finished, events, &r->workers.lock);
     if (r->keeping.checkpoint) {
         saltus_keeping_look(&r->keeping, r->blocks.next - r->options->n_done - n_finished,
                             n_finished);
@@ -479,7 +479,7 @@ static saltus_status set_up(run *r, saltus_error *err)
     r->task.tracer = r->options->trace ? &r->tracer : NULL;
     r->task.rounded = saltus_calloc((size_t)tables->n_settings, 1);
     SALTUS_NEED(r->task.rounded);
-    SALTUS_TRY(saltus_teller_begin(&r->teller, r->options, n_all(r), r->start, err));
+    SALTUS_TRY(saltus_monitor_begin(&r->monitor, r->options, n_all(r), r->start, err));
     if (r->options->checkpoint && !r->points) {
         SALTUS_TRY(saltus_keeping_begin(&r->keeping, plan, r->options, r->sink, n_all(r), err));
     }
@@ -585,7 +585,7 @@ done:
     }
     saltus_blocks_free(&r.blocks);
     saltus_keeping_free(&r.keeping);
-    saltus_teller_free(&r.teller);
+    saltus_monitor_free(&r.monitor);
     saltus_free(r.task.rounded);
     saltus_workers_free(&r.workers);
     (void)pthread_mutex_destroy(&r.tracer.lock);

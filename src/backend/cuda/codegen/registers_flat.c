@@ -176,8 +176,7 @@ static bool some_change(const saltus_tables *t, int s)
     return changes(t, 0, s) || (saltus_n_groups(t) == 2 && changes(t, 1, s));
 }
 
-/* Write by how much the chosen reaction changes species s: as that was kept, or from what chose it.
- */
+/* Write by how much the chosen reaction changes species s: as kept, or from what chose it. */
 static void put_amount(const saltus_writer *w, int s, bool is_kept)
 {
     if (is_kept) {
