@@ -130,6 +130,9 @@ int64_t saltus_sweep_n_points(const saltus_sweep *sweep);
 double saltus_sweep_value(const saltus_sweep *sweep, int axis, int64_t point);
 saltus_status saltus_sweep_freeze(const saltus_sweep *sweep, int64_t point, saltus_model *model,
     saltus_law law, saltus_error *err);
+saltus_status saltus_sweep_check(const saltus_sweep *sweep, int64_t most, saltus_model *model,
+    saltus_law law, const saltus_plan_options *plan, char *rounded, size_t size,
+    saltus_error *err);
 saltus_sweep_options saltus_sweep_options_default(void);
 saltus_status saltus_sweep_run(const saltus_sweep *sweep, const saltus_sweep_options *options,
     const saltus_sweep_sink *sink, saltus_run_report *report, saltus_error *err);

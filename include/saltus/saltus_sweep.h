@@ -154,21 +154,24 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_sweep_freeze(const saltus_swee
                                                                int64_t point, saltus_model *model,
                                                                saltus_law law, saltus_error *err);
 /**
- * The same, and see that the plan's method takes the model there.
+ * See that the model and the plan's method take the values of the points, before any is simulated:
+ * each value of a grid beside the first ones of other axes, or each point of a design.
  *
- * @param sweep whose points are made
- * @param point 0 <= point < saltus_sweep_n_points
- * @param model frozen or not; its plans must be gone
- * @param law   as for saltus_model_freeze
- * @param plan  NULL: the usual options
- * @param err   see saltus_error
+ * @param sweep        whose points are made
+ * @param most         of so many values of an axis, or points of a design, and the last one
+ * @param model        frozen or not; its plans must be gone; afterwards some point's
+ * @param law          as for saltus_model_freeze
+ * @param plan         NULL: the usual options
+ * @param[out] rounded what a point has to say of molecules that are whole, as
+ *                     saltus_model_warning_is_of_whole knows it, and the first point has not; else
+ *                     ""
+ * @param size         bytes of rounded, at least 1; 600 hold every sentence
+ * @param err          see saltus_error
  * @return as saltus_sweep_freeze, and as saltus_plan_create what a method refuses
  */
-SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_sweep_check(const saltus_sweep *sweep,
-                                                              int64_t point, saltus_model *model,
-                                                              saltus_law law,
-                                                              const saltus_plan_options *plan,
-                                                              saltus_error *err);
+SALTUS_API SALTUS_MUST_CHECK saltus_status
+saltus_sweep_check(const saltus_sweep *sweep, int64_t most, saltus_model *model, saltus_law law,
+                   const saltus_plan_options *plan, char *rounded, size_t size, saltus_error *err);
 
 /* ------------------------------------------------------------------------------------------------
  * Simulating them

@@ -2,11 +2,12 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import operator
 import os
 import re
 import threading
-from typing import Any, Iterable, Sequence, Union
+from typing import Any, Iterable, Optional, Sequence, Union
 
 import numpy as np
 
@@ -45,7 +46,15 @@ class UnavailableError(Error, RuntimeError):
 
 
 class FileError(Error, OSError):
-    """Reading or writing a file failed."""
+    """Reading or writing a file failed; `errno` has the system's number where there is one."""
+
+    def __init__(self, message: str, hint: str = "", number: Optional[int] = None) -> None:
+        super().__init__(message, hint)
+        self.errno, self.strerror = number, message  # in place of OSError's reading of two arguments
+
+
+class MissingFileError(FileError, FileNotFoundError):
+    """There is no such file."""
 
 
 class OutOfMemory(Error, MemoryError):
@@ -116,6 +125,12 @@ def check(status: int, err: Any) -> None:
     if status:
         message, hint = _text(err.message), _text(err.hint)
         raise _BY_STATUS.get(status, Error)(message or f"status {status}", hint)
+
+
+def unreadable(path: str, failure: OSError, hint: str = "") -> FileError:
+    why = os.strerror(failure.errno) if failure.errno else failure
+    kind = MissingFileError if failure.errno == errno.ENOENT else FileError
+    return kind(f"{path}: cannot be read: {why}", hint, failure.errno)
 
 
 def near(what: str, name: object, names: Iterable[str]) -> InvalidError:

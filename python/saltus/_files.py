@@ -19,6 +19,8 @@ def any_path(argument: str, path: Path) -> str:
         os.fsencode(name)
     except (TypeError, UnicodeEncodeError) as failure:
         raise InvalidError(f"{argument}={path!r} must be a path") from failure
+    if not name:
+        raise InvalidError(f"{argument}={path!r}: the name of a file is needed")
     return uncut(argument, name)
 
 

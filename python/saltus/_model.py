@@ -15,7 +15,7 @@ from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Union
 import numpy as np
 
 from ._errors import (Error, InvalidError, chars, check, flag, near, need, number, record,
-                      text as as_text, texts)
+                      text as as_text, texts, unreadable)
 from ._files import Path, any_path
 from ._native import ffi, lib
 from ._result import Memory, Result, open as open_result, sweep_dataset
@@ -25,6 +25,7 @@ from ._series import Names, table
 from ._sweep import Axis, grid, points
 
 _MOST_PLANS = 32
+_MOST_CHECKED = 16  # values of an axis whose roundings are told
 _backends: dict[str, Any] = {}  # by their names: opening a GPU takes long
 _models: weakref.WeakSet[Model] = weakref.WeakSet()
 _left_behind: list[dict[str, Any]] = []  # of models that were in use at a fork: freeing is not safe
@@ -47,14 +48,24 @@ def read(source: Union[str, bytes, os.PathLike], *, law: str = "literal",
     if isinstance(source, str) and ("\n" in source or source.lstrip()[:1] in ("<", "{")):
         return Model(source.encode(), "model", **given)
     path = any_path("source", source)
-    with open(path, "rb") as file:
-        return Model(file.read(), path, **given)
+    try:
+        with open(path, "rb") as file:
+            text = file.read()
+    except OSError as failure:
+        raise unreadable(path, failure, "a model's text has a line break, or begins with < or {"
+                         if isinstance(source, str) else "") from failure
+    return Model(text, path, **given)
 
 
 def devices() -> str:
     """What there is to simulate on, and why the rest cannot be used, as the command prints it."""
     _find_nvrtc()
     return _take(lib.devices_text())
+
+
+def _warnings(handle: Any) -> list[str]:
+    n = lib.saltus_model_n_warnings(handle)
+    return [ffi.string(lib.saltus_model_warning(handle, i)).decode() for i in range(n)]
 
 
 def _take(text: Any) -> str:
@@ -142,6 +153,7 @@ class Model:
         self._real = False
         self._handle: Any = self._parse()
         self._freeze({})
+        self._known = self._told()  # without what a call sets
 
     def __reduce__(self) -> tuple:
         text, name, law, volume, mole, stoichiometry = self._given
@@ -244,6 +256,20 @@ class Model:
         lib.saltus_model_reset(handle)
         ffi.gc(handle, None)  # it is the caller's now
         return handle
+
+    def _warn_of_points(self, sweep: Any, call: Call) -> None:
+        """Have the call tell what the first point, or one of some others, has to say. The lock is
+        held."""
+        handle, rounded = self.load(call.err), ffi.new("char[600]")
+        if handle != ffi.NULL:
+            real = call.method == "ode"
+            if lib.saltus_sweep_freeze(sweep, 0, handle, self._law(real), ffi.NULL) == 0:
+                call.warnings += [w for w in _warnings(handle) if w not in self._known]
+            plan = call.plan_options()
+            if lib.saltus_sweep_check(sweep, _MOST_CHECKED, handle, self._law(real), plan, rounded,
+                                      len(rounded), ffi.NULL) == 0 and rounded[0] != b"\0":
+                call.warnings.append(ffi.string(rounded).decode())
+            self.unload(handle)
 
     def unload(self, handle: Any) -> None:
         """Take it back. Not for callers."""
@@ -373,8 +399,7 @@ class Model:
             return self._told()
 
     def _told(self) -> list[str]:
-        n = lib.saltus_model_n_warnings(self._handle) if self._handle else 0
-        return [ffi.string(lib.saltus_model_warning(self._handle, i)).decode() for i in range(n)]
+        return _warnings(self._handle) if self._handle else []
 
     def plot(self, *, title: Optional[str] = None, path: Optional[Path] = None,
              size: Optional[tuple[float, float]] = None, dpi: Optional[float] = None) -> Any:
@@ -487,9 +512,8 @@ class Model:
         call = Call(until, runs=runs, seed=seed, **options)
         values, path = values_of(set), path_to_write(output)
         with self._lock:
-            known = self._told()
             self._freeze(values, call.err, call.method == "ode")
-            call.warnings += [w for w in self._told() if w not in known]
+            call.warnings += [w for w in self._told() if w not in self._known]
             plan = self._plan(call)
             with self._simulating():
                 return Origin(self, call, values).run(plan, path, overwrite, progress)
@@ -579,6 +603,7 @@ class Model:
                                'record="all" without output=, or run() with the values of a point')
         real = call.method == "ode"
         self._freeze(first or {}, real=real)
+        self._warn_of_points(sweep, call)
         plan, err = self._plan(call), call.err
         if call.without_statistics and not (call.derive or plan.names[0]):
             raise InvalidError("batch gives molecules, and no species is counted here",

@@ -7,7 +7,8 @@ from typing import Any, Iterator, Optional, Sequence, Union
 
 import numpy as np
 
-from ._errors import FileError, InvalidError, check, hdf5, near, need, number, record, text, whole
+from ._errors import (FileError, InvalidError, check, hdf5, near, need, number, record, text,
+                      unreadable, whole)
 from ._files import Path, any_path, result_path
 from ._native import ffi, lib
 from ._series import Names, table
@@ -155,8 +156,7 @@ def open_h5(path: str) -> Any:
         try:
             return h5py.File(path, "r", swmr=True)
         except OSError as failure:
-            raise FileError(f"{path}: cannot be read: "
-                            f"{os.strerror(failure.errno) if failure.errno else failure}") from failure
+            raise unreadable(path, failure) from failure
 
 
 def sources(path: str) -> list[bytes]:

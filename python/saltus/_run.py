@@ -261,12 +261,13 @@ class Call:
 
 class Progress:
     """A tqdm bar while a run lasts, where there is a terminal or a notebook; or a function that is
-    called with the fraction done, 0 to 1, from a thread of the library's. What the function raises
-    stops the run."""
+    called with the fraction done, 0 to 1, from a thread of the library's, and with 1 when all is
+    done. What the function raises stops the run."""
 
     def __init__(self, call: Call, wanted: Tell) -> None:
         self._bar: Any = None
         self._tell = wanted if callable(wanted) else None
+        self._told = 0.0
         self.failure: Optional[BaseException] = None  # of the function's
         self._is_broken = False  # of the bar, without which a run goes on
         self._call, run = call, call.run
@@ -302,11 +303,17 @@ class Progress:
         if self._tell is None:
             self._try_bar(lambda: self._draw(fraction))
         elif self.failure is None:
+            self._told = fraction
             try:
                 self._tell(fraction)
             except BaseException as failure:  # raised again when the run has ended
                 self.failure = failure
                 ffi.cast("volatile int *", self._call.run.stop)[0] = 1
+
+    def finish(self) -> None:
+        """All is done."""
+        if self._tell is not None and self._told != 1.0:
+            self.tell(1.0)
 
     def close(self) -> None:
         self._call.run.progress = self._call.run.progress_user = ffi.NULL
@@ -410,6 +417,8 @@ def carry_out(call: Call, progress: Any, run: Callable[[], int]) -> Optional[Bas
     options.stop = watched if watched != ffi.NULL else own
     try:
         status = run()
+        if status == 0:
+            bar.finish()
     finally:
         interrupted = watched != ffi.NULL and lib.end_watch()
         options.stop = ffi.NULL

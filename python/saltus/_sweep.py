@@ -58,7 +58,10 @@ def grid(vary: Mapping[str, Axis], design: Optional[str], seed: int) -> tuple[An
 
 def points(theta: Any, names: Sequence[str]) -> Any:
     """A saltus_sweep whose points are the rows of theta."""
-    names = [names] if isinstance(names, str) else list(names)
+    try:
+        names = [names] if isinstance(names, str) else list(names)
+    except TypeError as failure:
+        raise InvalidError(f"names={names!r} must be a text or a row of texts") from failure
     values = np.ascontiguousarray(_numbers(theta, "theta"))
     if values.ndim != 2 or values.shape[1] != len(names) or not values.size:
         raise InvalidError(f"theta must be of shape [N, {len(names)}], a column for each of "

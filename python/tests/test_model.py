@@ -1,4 +1,5 @@
 """Models: read, built, looked at, closed, pickled."""
+import errno
 import gzip
 import pickle
 import threading
@@ -142,6 +143,7 @@ def test_arguments_of_wrong_types_are_named(arrive, tmp_path):
                         ({"atol": np.nan}, "atol nan: it must be above 0"),
                         ({"stiff": True}, "stiff=True must be a text"),
                         ({"output": 5}, "output=5 must be a path"),
+                        ({"output": ""}, "output='': the name of a file is needed"),
                         ({"output": tmp_path / "x.csv"}, "x.csv': results are written as HDF5")):
         with pytest.raises(saltus.InvalidError, match=said):
             arrive.run(until=1, **wrong)
@@ -355,8 +357,9 @@ def test_wrong_models_say_where():
         saltus.read("species: {A: 1}\nreactions: {r: A -> B @ 1}\n")
     with pytest.raises(saltus.ModelError):
         saltus.read("<sbml")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match=r"^nowhere.xml: cannot be read: No such") as failure:
         saltus.read("nowhere.xml")
+    assert isinstance(failure.value, saltus.Error) and failure.value.errno == errno.ENOENT
 
 
 def test_memory_that_is_not_there_is_refused_with_its_bytes(arrive):

@@ -58,7 +58,7 @@ def test_wrong_tables_are_refused(arrive):
     for theta, names in (([1.0, 2.0], ["k"]), ([[1.0, 2.0]], ["k"]), ([[]], []), ([[[1.0]]], ["k"]),
                          (np.empty((0, 1)), ["k"]), ([[float("nan")]], ["k"]),
                          ([[float("inf")]], ["k"]), ([[1.0, 1.0]], ["k", "k"]),
-                         ([[-1.0]], ["X"]), ([[1.0]], ["q"])):
+                         ([[-1.0]], ["X"]), ([[1.0]], ["q"]), ([[1.0]], None)):
         with pytest.raises((saltus.InvalidError, saltus.ModelError)):
             arrive.batch(theta, names, until=1)
     with pytest.raises(saltus.InvalidError, match="derive= names quantities"):

@@ -1,5 +1,6 @@
 """Results: bits of the command's file, exact answers, every kind of record, files."""
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -418,6 +419,24 @@ def test_amounts_that_are_rounded_are_told():
     with pytest.warns(UserWarning, match="'A': initial amount 1.6 is rounded to 2") as said:
         r = m.run(until=1, set={"A": 1.6})
     assert len(said) == 1 and (r["A"] == 2).all()
+
+
+@pytest.mark.parametrize("values, said", [([2.5, 3], "^model.* 2.5 is rounded to 2"),
+                                          ([2, 3, 2.5], "^at A = 2.5: .* 2.5 is rounded to 2")])
+def test_amounts_that_points_round_are_told(values, said, tmp_path):
+    pytest.importorskip("xarray")
+    m = saltus.build(species={"A": 5}, reactions={})
+    calls = [lambda: m.sweep({"A": values}, until=1),
+             lambda: m.sweep({"A": values}, until=1, output=tmp_path / "a.h5"),
+             lambda: m.batch([[v] for v in values], ["A"], until=1)]
+    for call in calls:
+        with pytest.warns(UserWarning, match=said) as warned:
+            call()
+        assert len(warned) == 1 and warned[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        m.sweep({"A": values}, until=1, method="ode")
+        m.sweep({"A": [2, 3]}, until=1)
 
 
 def test_parts_of_a_lattice(tmp_path):

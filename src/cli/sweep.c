@@ -85,7 +85,7 @@ typedef struct session {
     char device[40], layout[20], method[20], rng[20]; /* of the first point */
     char share[200];                                  /* the device of this rank */
     int64_t n_points;                                 /* that are to be there at the end */
-    char rounded[300]; /* of an amount that a point behind the first rounds, or "" */
+    char rounded[600]; /* of an amount that a point behind the first rounds, or "" */
 } session;
 
 /* Read the model and change what options say; it is frozen by who sweeps. */
@@ -125,61 +125,8 @@ static void warn_of_set(const session *s)
     }
 }
 
+/* Values of an axis that are looked at before there is a file. */
 enum { MOST_CHECKED = 1000 };
-
-/* Amounts that points of a sweep round and the first does not, of which the model's own warnings
- * tell, as the model is that of the first point at last. */
-typedef struct rounding {
-    int n_first;      /* amounts that the first point rounds */
-    char first[1000]; /* the sentences about them */
-    char text[300];   /* one about another, or "" */
-} rounding;
-
-static void note_rounding(const saltus_model *model, bool is_first, rounding *r)
-{
-    int n = 0;
-    const char *other = NULL;
-    for (int i = 0; i < saltus_model_n_warnings(model); ++i) {
-        const char *sentence = saltus_model_warning(model, i);
-        if (!saltus_model_warning_is_of_whole(model, i)) {
-            continue;
-        }
-        ++n;
-        if (is_first) {
-            const size_t at = strlen(r->first);
-            (void)snprintf(r->first + at, sizeof r->first - at, "%s\n", sentence);
-        } else if (!strstr(r->first, sentence)) {
-            other = sentence;
-        }
-    }
-    if (is_first) {
-        r->n_first = n;
-    } else if (n > r->n_first && other && r->text[0] == '\0') {
-        (void)snprintf(r->text, sizeof r->text, "%.260s, at one of the points", other);
-    }
-}
-
-/* Values that the model or the method refuses are found before there is a file: every value of a
- * grid's axes, as long as they are not too many, or the first points of a design. */
-static saltus_status check_values(session *s, saltus_model *model, saltus_error *err)
-{
-    saltus_status status = SALTUS_OK;
-    rounding r = {.n_first = 0};
-    int64_t behind = saltus_sweep_n_points(s->sweep);
-    for (int a = 0; a < saltus_sweep_n_axes(s->sweep) && status == SALTUS_OK; ++a) {
-        const int64_t length = saltus_sweep_axis_length(s->sweep, a);
-        const int64_t n = length > 0 ? length : saltus_sweep_n_points(s->sweep);
-        behind = length > 0 ? behind / length : 1;
-        for (int64_t i = 0; i < n && status == SALTUS_OK;
-             i += i + 1 < n && i >= MOST_CHECKED ? n - 1 - i : 1) {
-            status = saltus_sweep_check(s->sweep, i * behind, model, s->of.a->law, &s->options.plan,
-                                        err);
-            note_rounding(model, a == 0 && i == 0, &r);
-        }
-    }
-    (void)snprintf(s->rounded, sizeof s->rounded, "%s", r.text);
-    return status;
-}
 
 /* What the sweep will take, if all points are like the first and the last. What goes wrong here the
  * sweep will say. */
@@ -215,7 +162,8 @@ static saltus_status plan_first(session *s, saltus_model **model, saltus_backend
     if (!*model) {
         return err->code;
     }
-    status = check_values(s, *model, err);
+    status = saltus_sweep_check(s->sweep, MOST_CHECKED, *model, s->of.a->law, &s->options.plan,
+                                s->rounded, sizeof s->rounded, err);
     if (status == SALTUS_OK) {
         status = saltus_sweep_freeze(s->sweep, 0, *model, s->of.a->law, err);
     }

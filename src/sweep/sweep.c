@@ -159,8 +159,9 @@ saltus_status saltus_sweep_freeze(const saltus_sweep *sweep, int64_t point, salt
     return status;
 }
 
-saltus_status saltus_sweep_check(const saltus_sweep *sweep, int64_t point, saltus_model *model,
-                                 saltus_law law, const saltus_plan_options *plan, saltus_error *err)
+saltus_status saltus_sweep_check_point(const saltus_sweep *sweep, int64_t point,
+                                       saltus_model *model, saltus_law law,
+                                       const saltus_plan_options *plan, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_plan_options o = saltus_plan_options_given(plan);

@@ -40,6 +40,13 @@ saltus_axis *saltus_sweep_add_axis(struct saltus_sweep *sweep);
  * saltus_model_set. */
 SALTUS_MUST_CHECK saltus_status saltus_sweep_set(const struct saltus_sweep *sweep, int64_t point,
                                                  saltus_model *model, saltus_error *err);
+/** saltus_sweep_freeze, and see that the plan's method takes the model there, which may refuse it
+ * as saltus_plan_create does. */
+SALTUS_MUST_CHECK saltus_status saltus_sweep_check_point(const struct saltus_sweep *sweep,
+                                                         int64_t point, saltus_model *model,
+                                                         saltus_law law,
+                                                         const saltus_plan_options *plan,
+                                                         saltus_error *err);
 /** Give back what options->load gave. */
 void saltus_sweep_unload(const saltus_sweep_options *options, saltus_model *model);
 

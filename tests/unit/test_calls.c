@@ -293,8 +293,11 @@ static void sweeps(void **state)
     REFUSED(saltus_sweep_freeze(s, 3, m, SALTUS_LAW_LITERAL, err));
     REFUSED(saltus_sweep_freeze(s, 0, NULL, SALTUS_LAW_LITERAL, err));
     REFUSED(saltus_sweep_freeze(NULL, 0, m, SALTUS_LAW_LITERAL, err));
-    REFUSED(saltus_sweep_check(s, 3, m, SALTUS_LAW_LITERAL, NULL, err));
-    REFUSED(saltus_sweep_check(NULL, 0, m, SALTUS_LAW_LITERAL, NULL, err));
+    char text[600];
+    REFUSED(saltus_sweep_check(s, 3, NULL, SALTUS_LAW_LITERAL, NULL, text, sizeof text, err));
+    REFUSED(saltus_sweep_check(NULL, 3, m, SALTUS_LAW_LITERAL, NULL, text, sizeof text, err));
+    REFUSED(saltus_sweep_check(s, 3, m, SALTUS_LAW_LITERAL, NULL, text, 0, err));
+    REFUSED(saltus_sweep_check(s, 3, m, SALTUS_LAW_LITERAL, NULL, NULL, sizeof text, err));
     REFUSED(saltus_sweep_run(NULL, &options, NULL, NULL, err));
     REFUSED(saltus_sweep_run(s, NULL, NULL, NULL, err));
     options.load = NULL;
