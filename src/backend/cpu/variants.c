@@ -1,7 +1,8 @@
 #include "backend/cpu/cpu.h"
 
-/* What lanes.c, rates.c, leaps.c and nsm.c, compiled for one instruction set, make together. */
-#define VARIANT(name, lanes)                                                           \
+/* What lanes.c, rates.c, leaps.c and nsm.c, compiled for one instruction set, make together; behind
+ * its name so many trajectories at a time as the members of saltus_cpu_variant say. */
+#define VARIANT(name, ...)                                                             \
     saltus_status saltus_lanes_work_##name(const saltus_task *, const saltus_source *, \
                                            saltus_error *);                            \
     saltus_status saltus_rates_work_##name(const saltus_task *, const saltus_source *, \
@@ -13,9 +14,7 @@
     extern const saltus_instruction_set saltus_set_##name;                             \
     static const saltus_cpu_variant variant_##name = {                                 \
         &saltus_set_##name,                                                            \
-        lanes,                                                                         \
-        8 * lanes,                                                                     \
-        lanes / 2,                                                                     \
+        __VA_ARGS__,                                                                   \
         saltus_rates_work_##name,                                                      \
         {[SALTUS_METHOD_DIRECT] = saltus_lanes_work_##name,                            \
          [SALTUS_METHOD_TAU] = saltus_leaps_work_##name,                               \
