@@ -336,7 +336,7 @@ static void what_events_set_flows_on(void **state)
                        "  last: {at: 1.5, set: {A: 1789}}\n%s",
                        holds ? "2000" : "A + 1", watch[k % 2]);
         saltus_plan_options o = options("hybrid", NULL);
-        samples s = run(text, &o, times, 2, scaled(600));
+        samples s = run(text, &o, times, 2, scaled(300));
         const double stay = exp(-0.02), left = (1.0 - stay) / 0.02;
         const double twice = (1.0 - stay * stay) / 0.04, turned = 500.0 * (1.0 - left);
         if (holds) {
