@@ -4,7 +4,7 @@ BUILD ?= build
 WERROR ?= false
 MESON_ARGS ?=
 
-# clang makes the kernels several times faster than gcc 12 does; gcc works too: make CC=gcc
+# clang makes kernels up to three times as fast as gcc 12 does; gcc works too: make CC=gcc
 ifeq ($(origin CC),default)
 CC := $(if $(shell command -v clang)$(filter demo docs test packages,$(MAKECMDGOALS)),clang,cc)
 endif

@@ -1,7 +1,6 @@
 """Models: read or built, looked at, simulated."""
 from __future__ import annotations
 
-import contextlib
 import functools
 import html
 import json
@@ -10,7 +9,7 @@ import os
 import re
 import threading
 import weakref
-from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
@@ -18,15 +17,14 @@ from ._errors import (Error, InvalidError, chars, check, flag, near, need, numbe
                       text as as_text, texts, unreadable)
 from ._files import Path, any_path
 from ._native import ffi, lib
+from ._plans import Plan, Plans, find_nvrtc
 from ._result import Memory, Result, open as open_result, sweep_dataset
-from ._run import (AMOUNTS_REAL, LAWS, STOICHIOMETRIES, Call, Origin, Plan, Tell, carry_out, give,
+from ._run import (AMOUNTS_REAL, LAWS, STOICHIOMETRIES, Call, Origin, Tell, carry_out, give,
                    into_file, open_memory, path_to_write, values_of)
 from ._series import Names, table
 from ._sweep import Axis, grid, points
 
-_MOST_PLANS = 32
 _MOST_CHECKED = 16  # values of an axis whose roundings are told
-_backends: dict[str, Any] = {}  # by their names: opening a GPU takes long
 _models: weakref.WeakSet[Model] = weakref.WeakSet()
 _left_behind: list[dict[str, Any]] = []  # of models that were in use at a fork: freeing is not safe
 
@@ -59,7 +57,7 @@ def read(source: Union[str, bytes, os.PathLike], *, law: str = "literal",
 
 def devices() -> str:
     """What there is to simulate on, and why the rest cannot be used, as the command prints it."""
-    _find_nvrtc()
+    find_nvrtc()
     return _take(lib.devices_text())
 
 
@@ -144,10 +142,7 @@ class Model:
     def _begin(self) -> None:
         self._lock = threading.RLock()
         self._values: Optional[dict[str, float]] = None  # as it is frozen; None: it is not
-        self._plans: dict[tuple, Plan] = {}  # of these values
-        self._same: dict[tuple, Any] = {}  # what plans say that does not depend on them
-        self._chosen: dict[tuple, Any] = {}  # backends for device="auto"
-        self._n_runs = 0  # that are under way, one within the other's progress
+        self._plans = Plans()  # of these values
         self._pool: list = []  # models for the threads of sweeps
         self._about: Optional[dict[str, Any]] = None
         self._real = False
@@ -220,7 +215,7 @@ class Model:
             raise InvalidError("the model was closed")
         if values == self._values and real == self._real:
             return
-        self._drop_plans()
+        self._plans.drop()
         err = err or record()
         self._values = None
         lib.saltus_model_thaw(self._handle)
@@ -230,18 +225,10 @@ class Model:
         check(lib.saltus_model_freeze(self._handle, self._law(real), err), err)
         self._values, self._real = values, real
 
-    def _drop_plans(self) -> None:
-        if self._n_runs:
-            raise InvalidError("the model is being simulated: what progress= calls cannot give it "
-                               "other values, look at these, or close it")
-        while self._plans:
-            ffi.release(self._plans.popitem()[1].handle)
-
     def close(self) -> None:
         """Free the memory of the model; it cannot be used any more. Results stay."""
         with self._lock:
-            self._drop_plans()
-            self._chosen.clear()
+            self._plans.close()
             self._handle = self._values = None
             self._pool.clear()
 
@@ -438,50 +425,6 @@ class Model:
 
     # ---- simulating
 
-    @contextlib.contextmanager
-    def _simulating(self) -> Iterator[None]:
-        """Meanwhile no plan is freed. The lock is held."""
-        self._n_runs += 1
-        try:
-            yield
-        finally:
-            self._n_runs -= 1
-
-    def _backend(self, call: Call, key: tuple) -> Any:
-        device, err = call.device, call.err
-        is_chosen = device == "auto"
-        known, name = (self._chosen, key) if is_chosen else (_backends, device)
-        if name in known:
-            return known[name]
-        if device != "cpu":
-            _find_nvrtc()
-        out = ffi.new("saltus_backend **")
-        check(lib.saltus_backend_choose(self._handle, call.plan_options(), call.run, out, err)
-              if is_chosen else lib.saltus_backend_open(device.encode(), out, err), err)
-        if is_chosen and len(known) >= _MOST_PLANS:
-            self._drop_plans()  # they use these
-            known.clear()
-        known[name] = ffi.gc(out[0], lib.saltus_backend_close)
-        return known[name]
-
-    def _plan(self, call: Call) -> Plan:
-        """The plan of a call, for the values that the model is frozen with. The lock is held."""
-        key: tuple = (call.device, call.plan_key)
-        if call.device != "cpu":  # by which a GPU chooses a layout, and auto a device
-            key += (call.run.n_trajectories, call.times[-1])
-        plan = self._plans.get(key)
-        if plan is None:
-            backend = self._backend(call, key)
-            if len(self._plans) >= _MOST_PLANS:
-                self._drop_plans()
-            if len(self._same) >= _MOST_PLANS:
-                self._same.clear()
-            out, err = ffi.new("saltus_plan **"), call.err
-            check(lib.saltus_plan_create(self._handle, backend, call.plan_options(), out, err), err)
-            plan = Plan(out[0], self._handle, backend, self._same.get(key[1]))
-            self._plans[key], self._same[key[1]] = plan, plan.same
-        return plan
-
     def run(self, until: Optional[float] = None, *, runs: int = 1, seed: int = 1,
             set: Optional[Mapping[str, float]] = None, output: Optional[Path] = None,
             overwrite: bool = False, progress: Tell = None, **options: Any) -> Result:
@@ -514,8 +457,8 @@ class Model:
         with self._lock:
             self._freeze(values, call.err, call.method == "ode")
             call.warnings += [w for w in self._told() if w not in self._known]
-            plan = self._plan(call)
-            with self._simulating():
+            plan = self._plans.get(self._handle, call)
+            with self._plans.in_use():
                 return Origin(self, call, values).run(plan, path, overwrite, progress)
 
     def sweep(self, vary: Mapping[str, Axis], until: Optional[float] = None, *, runs: int = 1,
@@ -604,7 +547,7 @@ class Model:
         real = call.method == "ode"
         self._freeze(first or {}, real=real)
         self._warn_of_points(sweep, call)
-        plan, err = self._plan(call), call.err
+        plan, err = self._plans.get(self._handle, call), call.err
         if call.without_statistics and not (call.derive or plan.names[0]):
             raise InvalidError("batch gives molecules, and no species is counted here",
                                'derive= names quantities of values; sweep(record="all") keeps them')
@@ -629,7 +572,7 @@ class Model:
                 [*words, *(["--common-random-numbers"] if common else [])], True)
             return into_file(path, plan, call, overwrite, report, err, fill, (sweep, options),
                              archive)
-        with self._simulating():
+        with self._plans.in_use():
             stopped = carry_out(call, progress, run)
         if path is not None:
             return None, plan, report, stopped
@@ -654,19 +597,3 @@ def _after_fork() -> None:
 
 
 os.register_at_fork(after_in_child=_after_fork)
-
-
-@functools.lru_cache(maxsize=None)
-def _find_nvrtc() -> None:
-    """Open the NVRTC of the package nvidia-cuda-nvrtc, once, so that the library finds it by its
-    name, also where another folder than this package's holds it. Without one the library looks
-    where the system has it."""
-    import ctypes
-    import glob
-    import importlib.util
-    spec = importlib.util.find_spec("nvidia")
-    for folder in (spec.submodule_search_locations or ()) if spec else ():
-        for path in sorted(glob.glob(f"{folder}/c*/lib/libnvrtc.so.*"), reverse=True):
-            with contextlib.suppress(OSError):
-                ctypes.CDLL(path)
-                return

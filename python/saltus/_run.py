@@ -19,6 +19,7 @@ from ._errors import (CANCELLED, Interrupted, InvalidError, check, flag, hdf5, n
                       record as new_record, split, text, texts, whole)
 from ._files import Path, result_path
 from ._native import ffi, lib
+from ._plans import Plan
 from ._result import Memory, Result, open as open_result
 from ._series import Names
 
@@ -341,32 +342,6 @@ def values_of(given: Optional[Mapping[str, float]]) -> dict[str, float]:
             for name, value in given.items()}
 
 
-class Plan:
-    """A model compiled for a device. same: of another plan with these columns, which has it too."""
-
-    def __init__(self, handle: Any, model: Any, backend: Any, same: Any) -> None:
-        if same is None:
-            spacing = lib.saltus_model_lattice(model, ffi.NULL)
-            same = ([_text(lib.saltus_plan_count_name(handle, i))
-                     for i in range(lib.saltus_plan_n_counts(handle))],
-                    [_text(lib.saltus_plan_observable_name(handle, i))
-                     for i in range(lib.saltus_plan_n_observables(handle))],
-                    {"model": _text(lib.saltus_model_name(model)),
-                     "time_unit": _text(lib.saltus_model_time_unit(model)),
-                     **({"spacing": spacing} if spacing > 0.0 else {})})
-        self.handle = ffi.gc(handle, lambda plan, destroy=lib.saltus_plan_destroy,
-                             needed=(model, backend): destroy(plan))  # which outlive it
-        self.same = same
-        self.names = same[:2]  # of species and observables, as they are recorded
-        self.about = {**same[2], "method": _text(lib.saltus_plan_method(handle)),
-                      "device": _text(lib.saltus_backend_name(backend)),
-                      "layout": _text(lib.saltus_plan_layout(handle))}
-
-
-def _text(chars: Any) -> str:
-    return ffi.string(chars).decode()
-
-
 def path_to_write(output: Optional[Path]) -> Optional[str]:
     if output is None:
         return None
@@ -481,6 +456,6 @@ class Origin:
         model, err = self.model, new_record()
         with model._lock:
             model._freeze(self.values, real=self.call.method == "ode")
-            check(into_file(path, model._plan(self.call), self.call, overwrite, self.report, err,
+            check(into_file(path, model._plans.get(model._handle, self.call), self.call, overwrite, self.report, err,
                             lambda sink: lib.saltus_memory_replay(self.memory, sink, err),
                             archive=self.archive(path)), err)

@@ -261,7 +261,7 @@ assert m.run(until=3, points=4).time.tolist() == [0, 1, 2, 3]
 def test_settings_that_were_asked_for_once_are_not_kept(arrive):
     for i in range(1, 200):
         arrive.run(until=0.1, points=2, method="tau", epsilon=i / 1000)
-    assert len(arrive._same) < 100
+    assert len(arrive._plans._same) < 100
 
 
 def test_settings_of_integration_are_followed(arrive):
