@@ -98,8 +98,10 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_file_state_read(const char *pa
  * @param n         at least 1
  * @param out       the file to be
  * @param overwrite a result of that name is replaced
+ * @param stop      NULL, or set to other than 0 from outside, a signal handler too, to give it up
  * @param err       see saltus_error
  * @retval SALTUS_OK            the file is there, and complete
+ * @retval SALTUS_E_CANCELLED   it was given up; nothing is left of the file to be
  * @retval SALTUS_E_INVALID     a part is missing, incomplete, twice there, or of another run; the
  *                              message says which
  * @retval SALTUS_E_IO          a file cannot be read or written, or is in the way
@@ -108,6 +110,7 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_file_state_read(const char *pa
  */
 SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_merge(const char *const *paths, int n,
                                                                 const char *out, bool overwrite,
+                                                                const volatile int *stop,
                                                                 saltus_error *err);
 /**
  * Cut a run into shards of about equal size: which trajectories the shard has. Shards begin at the

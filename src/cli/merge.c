@@ -1,5 +1,5 @@
 /* saltus merge: parts of a run or a sweep become its file. */
-#include "cli/cli.h"
+#include "cli/run.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -88,10 +88,17 @@ int saltus_cli_merge(int argc, char **argv)
                                 "ALL.h5");
     }
     if (code < 0) {
+        const volatile int *stop = saltus_cli_catch_signals();
+        saltus_cli_keep_results(); /* those who stop it do not end it at once */
         const saltus_status status =
-            saltus_results_merge(a.files, a.n, a.output, a.overwrite, &err);
-        code = status == SALTUS_OK ? EXIT_DONE : is_refused(&a, status) ? EXIT_USAGE : EXIT_FAILED;
-        if (status != SALTUS_OK) {
+            saltus_results_merge(a.files, a.n, a.output, a.overwrite, stop, &err);
+        code = status == SALTUS_OK            ? EXIT_DONE
+               : status == SALTUS_E_CANCELLED ? EXIT_INTERRUPTED
+               : is_refused(&a, status)       ? EXIT_USAGE
+                                              : EXIT_FAILED;
+        if (status == SALTUS_E_CANCELLED) {
+            fprintf(stderr, "saltus: interrupted; %s was not made\n", a.output);
+        } else if (status != SALTUS_OK) {
             saltus_cli_print_error(&err);
         } else if (!a.quiet) {
             printf("%d file%s merged: %s\n", a.n, a.n == 1 ? "" : "s", a.output);

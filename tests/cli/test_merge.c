@@ -8,11 +8,13 @@
 #include "../support/hdf5_sets.h"
 #include "command.h"
 
+#include <glob.h>
 #include <hdf5.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* Some trajectories, but not all, have more than 255 in a site, and then values of two bytes. */
@@ -527,6 +529,46 @@ static void a_part_is_not_extended(void **state)
     assert_false(file_exists("all.h5"));
 }
 
+static bool is_there(const char *pattern)
+{
+    glob_t found;
+    const bool is = glob(pattern, 0, NULL, &found) == 0;
+    globfree(&found);
+    return is;
+}
+
+/* A merge that is given up leaves nothing, whichever of its stages it is in. */
+static void who_gives_up_leaves_nothing(void **state)
+{
+    int n_stopped = 0;
+    (void)state;
+    keep_results();
+    for (int s = 0; s < 2; ++s) {
+        const outcome o = saltus("run decay.yaml --until 2 --points 100 --runs 40000 --shard %d/2 "
+                                 "-q -o p%d.h5",
+                                 s, s);
+        assert_done(&o);
+    }
+    for (int i = 0; i < 100 && n_stopped < 5; ++i) {
+        const pid_t child = start_saltus("merge p0.h5 p1.h5 -o all.h5");
+        siginfo_t end = {0};
+        while (!is_there("all.h5*") && end.si_pid == 0) {
+            assert_int_equal(waitid(P_PID, (id_t)child, &end, WEXITED | WNOHANG | WNOWAIT), 0);
+        }
+        (void)usleep((useconds_t)(1000 * i));
+        (void)kill(child, i % 2 ? SIGTERM : SIGINT);
+        const outcome o = finish_saltus(child);
+        if (o.code == 0) { /* it was faster */
+            assert_int_equal(unlink("all.h5"), 0);
+            continue;
+        }
+        ++n_stopped;
+        assert_refused(&o, 130, "saltus: interrupted; all.h5 was not made\n");
+        assert_false(is_there("all.h5*"));
+    }
+    assert_true(n_stopped > 0);
+}
+
 /* A pattern of names takes a part of the tests. */
 int main(int argc, char **argv)
 {
@@ -547,6 +589,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(what_is_no_run_is_named, enter_with_models,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(a_part_is_not_extended, enter_with_models, leave_directory),
+        cmocka_unit_test_setup_teardown(who_gives_up_leaves_nothing, enter_with_models,
+                                        leave_directory),
         cmocka_unit_test_setup_teardown(what_cannot_be_cut_is_refused, enter_with_models,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(what_is_no_sweep_is_named, enter_with_models,

@@ -17,7 +17,8 @@
     X(saltus_results_open, const char *path, saltus_results **out)                               \
     X(saltus_file_state_read, const char *path, saltus_file_state *out)                          \
     X(saltus_archive_open, const char *path, saltus_archive **out)                               \
-    X(saltus_results_merge, const char *const *paths, int n, const char *out, bool overwrite)    \
+    X(saltus_results_merge, const char *const *paths, int n, const char *out, bool overwrite,    \
+      const volatile int *stop)                                                                  \
     X(saltus_results_print_stats, const saltus_results *results, FILE *out)                      \
     X(saltus_results_print_table, const saltus_results *results,                                 \
       const saltus_table_options *options, FILE *out)                                            \

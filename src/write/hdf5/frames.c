@@ -411,6 +411,7 @@ static saltus_status recode(saltus_h5_file *file, const saltus_h5_tiling *t,
     for (hsize_t i = 0; i < n; ++i) {
         hsize_t at[5] = {i / t->n / s->shape[1], i / t->n % s->shape[1]}, bytes = 0;
         saltus_h5_tile_start(t, i % t->n, at + 2);
+        SALTUS_TRY(saltus_h5_copying_stops(c, err));
         if (saltus_h5_chunk_bytes(c->from, at, &bytes) < 0) {
             SALTUS_FAIL(SALTUS_E_IO, "%s: %s cannot be read: %s", c->path, s->path,
                         saltus_h5_cause());

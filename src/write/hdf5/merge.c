@@ -87,6 +87,7 @@ static saltus_status copy_first(saltus_h5_merging *m, const char *out, saltus_er
                     from < 0 ? "read" : "created", strerror(errno));
     }
     for (ssize_t n = 1; n > 0;) {
+        SALTUS_TRY(saltus_h5_copying_stops(&m->copying, err));
         n = read(from, m->copying.box, m->copying.box_bytes);
         for (ssize_t at = 0, written; at < n; at += written) {
             written = write(to, m->copying.box + at, (size_t)(n - at));
@@ -293,13 +294,13 @@ done:
 }
 
 saltus_status saltus_results_merge(const char *const *paths, int n, const char *out, bool overwrite,
-                                   saltus_error *err)
+                                   const volatile int *stop, saltus_error *err)
 {
     if (!paths || n < 1 || !out) {
         return saltus_no_argument(err, __func__);
     }
     saltus_status status = SALTUS_OK;
-    saltus_h5_merging m = {.copying.box_bytes = COPY_BYTES};
+    saltus_h5_merging m = {.copying = {.box_bytes = COPY_BYTES, .stop = stop}};
     saltus_h5_quiet quiet;
     saltus_h5_quiet_begin(&quiet);
     m.copying.box = saltus_calloc(COPY_BYTES, 1);

@@ -9,6 +9,13 @@
 
 enum { BOX_BYTES = 8 << 20, CHUNK_SLACK = 64 << 10 };
 
+saltus_status saltus_h5_copying_stops(const saltus_h5_copying *c, saltus_error *err)
+{
+    return c->stop && __atomic_load_n(c->stop, __ATOMIC_RELAXED)
+               ? saltus_error_set(err, SALTUS_E_CANCELLED, "stopped on request")
+               : SALTUS_OK;
+}
+
 static saltus_status need_box(saltus_h5_copying *c, size_t bytes, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -40,6 +47,7 @@ static saltus_status copy_rows(saltus_h5_file *f, saltus_h5_copying *c, saltus_h
     SALTUS_TRY(need_box(c, s->row_bytes * (most < n ? most : n), err));
     for (hsize_t at = first, k; at < n; at += k) {
         k = n - at < most ? n - at : most;
+        SALTUS_TRY(saltus_h5_copying_stops(c, err));
         if (saltus_h5_get_rows(s, c->from, at, k, c->box) < 0) {
             SALTUS_TRY(cannot_read(c, s, err));
         }
@@ -122,6 +130,7 @@ static saltus_status copy_chunks(saltus_h5_file *f, saltus_h5_copying *c, saltus
         SALTUS_TRY(saltus_h5_fail(f, 0, err));
     }
     do {
+        SALTUS_TRY(saltus_h5_copying_stops(c, err));
         SALTUS_TRY(copy_chunk(f, c, s, at, row, err));
     } while (saltus_h5_next_chunk(at, s->chunk, end, 0, s->rank));
     if (s->capacity == 0) {

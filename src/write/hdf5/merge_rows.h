@@ -11,7 +11,12 @@ typedef struct saltus_h5_copying {
     int64_t n;        /**< rows in it */
     char *box;        /**< to be freed with saltus_free */
     size_t box_bytes;
+    const volatile int *stop; /**< NULL, or other than 0: it is to be given up */
 } saltus_h5_copying;
+
+/** SALTUS_E_CANCELLED if it is to be given up. */
+SALTUS_MUST_CHECK saltus_status saltus_h5_copying_stops(const saltus_h5_copying *copying,
+                                                        saltus_error *err);
 
 /** Add all rows of a data set of the same shape. Its packed chunks are taken as they are where they
  * fit: equal in length, type and filters, behind whole chunks. */

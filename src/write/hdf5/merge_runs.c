@@ -248,6 +248,7 @@ static saltus_status add_points(saltus_h5_merging *m, const points *of, saltus_e
 {
     saltus_status status = SALTUS_OK;
     for (int i = 0; i < m->n; ++i) {
+        SALTUS_TRY(saltus_h5_copying_stops(&m->copying, err));
         SALTUS_TRY(take_part(m, &m->parts[i], of, err));
     }
     for (int64_t i = 0; i < of->n; ++i) {
