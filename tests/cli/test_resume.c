@@ -208,10 +208,10 @@ static void a_stopped_run_goes_on(void **state)
         const char *command;
         int n_sets;
     } cases[] = {
-        {"run busy.yaml --until 2 --points 3 --runs 75000 --threads 2", 12},
-        {"run busy.yaml --until 2 --points 3 --runs 350000 --record stats", 11},
-        {"run busy.yaml --until 2 --points 3 --runs 250000 --record histogram", 14},
-        {"run busy.yaml --until 2 --points 3 --runs 150000 --record final --rng mt19937", 12}};
+        {"run busy.yaml --until 2 --points 3 --runs 30000 --threads 2", 12},
+        {"run busy.yaml --until 2 --points 3 --runs 150000 --record stats", 11},
+        {"run busy.yaml --until 2 --points 3 --runs 100000 --record histogram", 14},
+        {"run busy.yaml --until 2 --points 3 --runs 60000 --record final --rng mt19937", 12}};
     (void)state;
     keep_results();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i += stride_of_cases()) {
@@ -224,7 +224,7 @@ static void a_stopped_sweep_goes_on(void **state)
 {
     (void)state;
     keep_results();
-    stop_and_go("sweep busy.yaml --vary A=lin:100:300:151 --until 2 --points 3 --runs 3000", 12);
+    stop_and_go("sweep busy.yaml --vary A=lin:100:300:101 --until 2 --points 3 --runs 2000", 12);
 }
 
 /* That of a run, or of some point of a sweep. */
@@ -253,7 +253,7 @@ static int stop_until_whole(const long_run *run)
     static const int signals[] = {SIGTERM, SIGKILL, SIGINT, SIGUSR1};
     int n_kept = 0;
     for (int n = 0;; ++n) {
-        const pid_t child = n == 0 ? start_saltus("%s --until %g -q --checkpoint 0.1 -o part.h5",
+        const pid_t child = n == 0 ? start_saltus("%s --until %g -q --checkpoint 0.05 -o part.h5",
                                                   run->command, run->until)
                                    : start_saltus("resume part.h5 -q --threads %d", 1 + n % 2);
         if (n == 0) {
@@ -263,7 +263,7 @@ static int stop_until_whole(const long_run *run)
                 assert_int_equal(waitid(P_PID, (id_t)child, &end, WEXITED | WNOHANG | WNOWAIT), 0);
             }
         } else if (n < most_stops) {
-            (void)usleep(300000);
+            (void)usleep(150000);
         }
         if (n < most_stops) {
             (void)kill(child, signals[n % 4]);
@@ -281,8 +281,7 @@ static int stop_until_whole(const long_run *run)
  */
 static void keep_and_go(long_run run)
 {
-    /* sanitizers are slow */
-    run.until /= stride_of_cases() > 1 ? 8.0 : getenv("SALTUS_TEST_LONG") ? 1.0 : 2.0;
+    run.until /= getenv("SALTUS_TEST_LONG") ? 1.0 : 8.0;
     for (int n = 0; n == 0; run.until *= 2.0) {
         (void)unlink("part.h5");
         n = stop_until_whole(&run);
@@ -405,15 +404,15 @@ static void stretches_of_a_solver_are_kept(void **state)
 /* A checkpoint that is cut, changed, or of another run costs time, and no bit. */
 static void damage_of_what_is_kept_costs_time(void **state)
 {
-    static const char *const commands[] = {"run long.yaml --until 100 --points 7",
-                                           "run long.yaml --until 100 --points 7 --seed 2"};
+    static const char *const commands[] = {"run long.yaml --until 50 --points 7",
+                                           "run long.yaml --until 50 --points 7 --seed 2"};
     (void)state;
     keep_results();
     write_file("long.yaml", long_model);
     for (int i = 0; i < 2; ++i) {
         outcome o = saltus("%s -q -o whole%d.h5", commands[i], i);
         assert_done(&o);
-        const pid_t child = start_saltus("%s -q --checkpoint 0.1 -o part%d.h5", commands[i], i);
+        const pid_t child = start_saltus("%s -q --checkpoint 0.05 -o part%d.h5", commands[i], i);
         wait_for_file(i == 0 ? "part0.h5.checkpoint" : "part1.h5.checkpoint");
         (void)kill(child, SIGKILL);
         o = finish_saltus(child);
