@@ -4,7 +4,8 @@
 
 #include "saltus/saltus.h"
 
-/** n trajectories, or a part of them where SALTUS_TEST_DIVISOR says so, and a few. */
+/** n trajectories with SALTUS_TEST_LONG, else half of them, or a part and a few where
+ * SALTUS_TEST_DIVISOR says so. */
 int64_t scaled(int64_t n);
 
 /** Fail with the message in `err`. */
