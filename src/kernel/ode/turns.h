@@ -24,10 +24,70 @@ SALTUS_OUTLINE int saltus_ode_turns(saltus_trajectory *p, saltus_ode *o, double 
     return 0;
 }
 
+/* What trigger comparison j is 0 at, where the state was placed last. */
+SALTUS_FN double saltus_ode_root(saltus_trajectory *p, int j)
+{
+    return saltus_trajectory_value(p, p->n->roots[j]);
+}
+
+/* The first comparison that has another sign at `high` than at `low`, with its values there; -1:
+ * none has. Overwrites root[0]. */
+SALTUS_FN int saltus_ode_root_that_changes(saltus_trajectory *p, saltus_ode *o, double size,
+                                           double low, double high, double *at_low, double *at_high)
+{
+    const int n = p->n->n_roots;
+    (void)saltus_ode_turns(p, o, size, low);
+    for (int j = 0; j < n; ++j) {
+        o->root[SALTUS_AT(j)] = saltus_ode_root(p, j);
+    }
+    (void)saltus_ode_turns(p, o, size, high);
+    for (int j = 0; j < n; ++j) {
+        *at_low = o->root[SALTUS_AT(j)];
+        *at_high = saltus_ode_root(p, j);
+        if (saltus_ode_signs_differ(*at_low, *at_high)) {
+            return j;
+        }
+    }
+    return -1;
+}
+
+/* Bring the ends near to each other, where a comparison is smooth, in some steps: in turn to where
+ * its chord is 0, and as far again from the end that is nearer. The triggers decide which end
+ * moves, so the turn stays between them. */
+SALTUS_FN void saltus_ode_narrow(saltus_trajectory *p, saltus_ode *o, double size, double *low,
+                                 double *high)
+{
+    double at_low, at_high;
+    const int j = saltus_ode_root_that_changes(p, o, size, *low, *high, &at_low, &at_high);
+    const double apart = 1e-15 * (*high + (p->t < 0.0 ? -p->t : p->t) / size); /* some roundings */
+    for (int k = 0; j >= 0 && k < 12 && *high - *low > 8.0 * apart; ++k) {
+        const double width = *high - *low, zero = width * (at_low / (at_low - at_high));
+        const double step = zero < 0.5 * width ? zero : width - zero; /* from the nearer end */
+        const double far = k % 2 == 0 ? step : 2.0 * step, go = far > apart ? far : apart;
+        const double theta = zero < 0.5 * width ? *low + go : *high - go;
+        if (!(theta > *low && theta < *high)) {
+            break;
+        }
+        if (saltus_ode_turns(p, o, size, theta)) {
+            *high = theta;
+            at_high = saltus_ode_root(p, j);
+        } else {
+            *low = theta;
+            at_low = saltus_ode_root(p, j);
+        }
+        if (!saltus_ode_signs_differ(at_low, at_high)) {
+            break; /* it is another one that turns it */
+        }
+    }
+}
+
 /* Of a trigger that is as it was at `low`, and another at `high`: where it has just turned. */
 SALTUS_FN double saltus_ode_bisect(saltus_trajectory *p, saltus_ode *o, double size, double low,
                                    double high)
 {
+    if (!SALTUS_ODE_SPLITS(o)) { /* that rounds to molecules */
+        saltus_ode_narrow(p, o, size, &low, &high);
+    }
     for (int k = 0; k < 60; ++k) {
         const double middle = 0.5 * (low + high);
         if (!(middle > low && middle < high)) {
@@ -82,7 +142,7 @@ SALTUS_FN double saltus_ode_root_across(saltus_trajectory *p, saltus_ode *o, dou
             }
             saltus_ode_dense_state(o, middle);
             saltus_ode_place(p, o, p->t + middle * size, o->w);
-            if (!saltus_ode_signs_differ(saltus_trajectory_value(p, p->n->roots[j]), is)) {
+            if (!saltus_ode_signs_differ(saltus_ode_root(p, j), is)) {
                 high = middle;
             } else {
                 low = middle;
@@ -111,7 +171,7 @@ SALTUS_OUTLINE double saltus_ode_find_turn(saltus_trajectory *p, saltus_ode *o, 
         for (int j = 0; j < n; ++j) {
             o->root[SALTUS_AT(j)] = o->root[SALTUS_AT(n + j)];
             o->root[SALTUS_AT(n + j)] = o->root[SALTUS_AT(2 * n + j)];
-            o->root[SALTUS_AT(2 * n + j)] = saltus_trajectory_value(p, p->n->roots[j]);
+            o->root[SALTUS_AT(2 * n + j)] = saltus_ode_root(p, j);
         }
         if (k > 0 && high > 1.0) {
             const double across = saltus_ode_root_across(p, o, size, before, theta);
