@@ -124,15 +124,16 @@ def test_largest_numbers_are_refused_or_drawn():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", "Data has no positive values")
-        for draw in (r.plot, lambda *_, **how: saltus.plot(d, **how)):
-            for species in ("y", "z", "t", "A"):
-                for kind in ("bands", "trajectories", "histogram"):
-                    for log in (False, True):
-                        try:
-                            draw(kind, species=species, log=log)
-                        except saltus.InvalidError as failure:
-                            assert failure.message == "values of 1e+300 and more cannot be drawn"
-                            assert species in "yz"
+        for species, log in itertools.product(("y", "z", "t", "A"), (False, True)):
+            for kind in ("bands", "trajectories", "histogram", None):
+                try:
+                    if kind:
+                        r.plot(kind, species=species, log=log)
+                    else:
+                        saltus.plot(d, species=species, log=log)
+                except saltus.InvalidError as failure:
+                    assert failure.message == "values of 1e+300 and more cannot be drawn"
+                    assert species in "yz"
 
 
 def test_times_have_their_kind(results):
