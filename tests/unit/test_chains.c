@@ -146,7 +146,7 @@ static void check_chains(int n)
 static void long_chains_are_followed(void **state)
 {
     (void)state;
-    check_chains(getenv("SALTUS_TEST_DIVISOR") ? LONG / 4 : LONG);
+    check_chains(getenv("SALTUS_TEST_DIVISOR") ? LONG / 8 : LONG);
 }
 
 static void circles_are_told_however_long(void **state)
