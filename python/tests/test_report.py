@@ -181,9 +181,10 @@ def test_values_are_under_the_pointer(show, decay):
                             ("Distributions", ".point path", "% of the runs")):
         plot = page.section(title).find_element("css selector", at)
         page.run("arguments[0].scrollIntoView({block: 'center'})", plot)
-        ActionChains(page.browser).move_to_element(plot).perform()
-        end, text = time.time() + 10, ""
-        while part not in text and time.time() < end:
+        end, text, side = time.time() + 20, "", 0
+        while part not in text and time.time() < end:  # where it listens late, it moves once more
+            side = 1 - side
+            ActionChains(page.browser).move_to_element_with_offset(plot, side, 0).perform()
             text = page.run("return arguments[0].querySelector('.hoverlayer').textContent",
                             page.section(title))
         assert part in text
