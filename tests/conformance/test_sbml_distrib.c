@@ -219,7 +219,7 @@ static void run_case(const char *folder, int number)
     }
     saltus_run_options run = saltus_run_options_default();
     run.seed = 2026;
-    run.n_trajectories = scaled(20000);
+    run.n_trajectories = scaled(20000); /* `make test` takes 10^4: errors of variances need them */
     run.times = times;
     run.n_times = N_TIMES;
     const saltus_sink sink = {.user = &m, .deliver = deliver};

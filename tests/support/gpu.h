@@ -33,7 +33,7 @@ static inline bool is_part(void)
 }
 
 /* Steps through lists of cases: kernels that a C compiler makes are slow, and builds that take a
- * part of the tests take fewer still. `make check-long` takes all. */
+ * part of the tests take fewer still; all are taken with SALTUS_TEST_LONG. */
 static inline size_t stride_of_cases(void)
 {
     return getenv("SALTUS_TEST_LONG") ? 1 : is_part() ? 8 : is_fake() ? 6 : 1;
