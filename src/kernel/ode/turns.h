@@ -30,76 +30,79 @@ SALTUS_FN double saltus_ode_root(saltus_trajectory *p, int j)
     return saltus_trajectory_value(p, p->n->roots[j]);
 }
 
-/* The first comparison that has another sign at `high` than at `low`, with its values there; -1:
- * none has. Overwrites root[0]. */
-SALTUS_FN int saltus_ode_root_that_changes(saltus_trajectory *p, saltus_ode *o, double size,
-                                           double low, double high, double *at_low, double *at_high)
+/* Shares of a step between which something comes about: it has not at `low`, and has at `high`. */
+typedef struct saltus_ode_bracket {
+    double low, high;
+    int root; /* of the triggers, whose chord leads there; -1: none */
+    double at_low, at_high;
+    int by_sign; /* it is this root that has its sign at `high`; 0: that a trigger turns */
+} saltus_ode_bracket;
+
+/* Move the end of a bracket that a share between its ends replaces there. */
+SALTUS_FN void saltus_ode_look(saltus_trajectory *p, saltus_ode *o, double size, double theta,
+                               saltus_ode_bracket *b)
 {
-    const int n = p->n->n_roots;
-    (void)saltus_ode_turns(p, o, size, low);
-    for (int j = 0; j < n; ++j) {
-        o->root[SALTUS_AT(j)] = saltus_ode_root(p, j);
+    const int turned = saltus_ode_turns(p, o, size, theta);
+    const double at = b->root >= 0 ? saltus_ode_root(p, b->root) : 0.0;
+    if (b->by_sign ? !saltus_ode_signs_differ(at, b->at_high) : turned) {
+        b->high = theta;
+        b->at_high = at;
+    } else {
+        b->low = theta;
+        b->at_low = at;
     }
-    (void)saltus_ode_turns(p, o, size, high);
-    for (int j = 0; j < n; ++j) {
-        *at_low = o->root[SALTUS_AT(j)];
-        *at_high = saltus_ode_root(p, j);
-        if (saltus_ode_signs_differ(*at_low, *at_high)) {
-            return j;
-        }
-    }
-    return -1;
 }
 
-/* Bring the ends near to each other, where a comparison is smooth, in some steps: in turn to where
- * its chord is 0, and as far again from the end that is nearer. The triggers decide which end
- * moves, so the turn stays between them. */
-SALTUS_FN void saltus_ode_narrow(saltus_trajectory *p, saltus_ode *o, double size, double *low,
-                                 double *high)
+/* Bring the ends of a bracket as near to each other as doubles allow. Where the root is smooth some
+ * steps do most: in turn to where its chord is 0, and as far again from the end that is nearer.
+ * Then the bracket is bisected. Returns its upper end. */
+SALTUS_FN double saltus_ode_close(saltus_trajectory *p, saltus_ode *o, double size,
+                                  saltus_ode_bracket *b)
 {
-    double at_low, at_high;
-    const int j = saltus_ode_root_that_changes(p, o, size, *low, *high, &at_low, &at_high);
-    const double apart = 1e-15 * (*high + (p->t < 0.0 ? -p->t : p->t) / size); /* some roundings */
-    for (int k = 0; j >= 0 && k < 12 && *high - *low > 8.0 * apart; ++k) {
-        const double width = *high - *low, zero = width * (at_low / (at_low - at_high));
+    const double apart =
+        1e-15 * (b->high + (p->t < 0.0 ? -p->t : p->t) / size);  /* some roundings */
+    int chords = b->root >= 0 && !SALTUS_ODE_SPLITS(o) ? 12 : 0; /* a split rounds to molecules */
+    for (int k = 0; k < 72; ++k) {
+        const double width = b->high - b->low,
+                     zero = width * (b->at_low / (b->at_low - b->at_high));
         const double step = zero < 0.5 * width ? zero : width - zero; /* from the nearer end */
         const double far = k % 2 == 0 ? step : 2.0 * step, go = far > apart ? far : apart;
-        const double theta = zero < 0.5 * width ? *low + go : *high - go;
-        if (!(theta > *low && theta < *high)) {
+        double theta = zero < 0.5 * width ? b->low + go : b->high - go;
+        if (k >= chords || !(width > 8.0 * apart && theta > b->low && theta < b->high)) {
+            chords = 0;
+            theta = b->low + 0.5 * width;
+        }
+        if (!(theta > b->low && theta < b->high)) {
             break;
         }
-        if (saltus_ode_turns(p, o, size, theta)) {
-            *high = theta;
-            at_high = saltus_ode_root(p, j);
-        } else {
-            *low = theta;
-            at_low = saltus_ode_root(p, j);
-        }
-        if (!saltus_ode_signs_differ(at_low, at_high)) {
-            break; /* it is another one that turns it */
+        saltus_ode_look(p, o, size, theta, b);
+        if (!saltus_ode_signs_differ(b->at_low, b->at_high)) {
+            chords = 0; /* it is another root that turns it */
         }
     }
+    return b->high;
 }
 
-/* Of a trigger that is as it was at `low`, and another at `high`: where it has just turned. */
-SALTUS_FN double saltus_ode_bisect(saltus_trajectory *p, saltus_ode *o, double size, double low,
-                                   double high)
+/* Of a trigger that is as it was at `low`, and another at `high`: where it has just turned. Follows
+ * the first root that has another sign at one end than at the other. Overwrites root[0]. */
+SALTUS_FN double saltus_ode_close_turn(saltus_trajectory *p, saltus_ode *o, double size, double low,
+                                       double high)
 {
-    if (!SALTUS_ODE_SPLITS(o)) { /* that rounds to molecules */
-        saltus_ode_narrow(p, o, size, &low, &high);
-    }
-    for (int k = 0; k < 60; ++k) {
-        const double middle = 0.5 * (low + high);
-        if (!(middle > low && middle < high)) {
-            break;
+    const int n = SALTUS_ODE_SPLITS(o) ? 0 : p->n->n_roots;
+    saltus_ode_bracket b = {low, high, -1, 0.0, 0.0, 0};
+    if (n > 0) {
+        (void)saltus_ode_turns(p, o, size, low);
+        for (int j = 0; j < n; ++j) {
+            o->root[SALTUS_AT(j)] = saltus_ode_root(p, j);
         }
-        if (saltus_ode_turns(p, o, size, middle)) {
-            high = middle;
-        } else {
-            low = middle;
-        }
+        (void)saltus_ode_turns(p, o, size, high);
     }
-    return high;
+    for (int j = 0; j < n && b.root < 0; ++j) {
+        b.at_low = o->root[SALTUS_AT(j)];
+        b.at_high = saltus_ode_root(p, j);
+        b.root = saltus_ode_signs_differ(b.at_low, b.at_high) ? j : -1;
+    }
+    return saltus_ode_close(p, o, size, &b);
 }
 
 /* What triggers compare has its values at three equidistant points in root[0] to root[2]. Look at
@@ -132,24 +135,13 @@ SALTUS_FN double saltus_ode_root_across(saltus_trajectory *p, saltus_ode *o, dou
     const int n = p->n->n_roots;
     double first = -1.0;
     for (int j = 0; j < n; ++j) {
-        const double is = o->root[SALTUS_AT(2 * n + j)];
-        const int changes = saltus_ode_signs_differ(o->root[SALTUS_AT(n + j)], is) != 0;
-        double low = before, high = theta;
-        for (int k = 0; k < 60 && changes; ++k) {
-            const double middle = 0.5 * (low + high);
-            if (!(middle > low && middle < high)) {
-                break;
+        saltus_ode_bracket b = {
+            before, theta, j, o->root[SALTUS_AT(n + j)], o->root[SALTUS_AT(2 * n + j)], 1};
+        if (saltus_ode_signs_differ(b.at_low, b.at_high)) {
+            const double high = saltus_ode_close(p, o, size, &b);
+            if ((first < 0.0 || high < first) && saltus_ode_turns(p, o, size, high)) {
+                first = high;
             }
-            saltus_ode_dense_state(o, middle);
-            saltus_ode_place(p, o, p->t + middle * size, o->w);
-            if (!saltus_ode_signs_differ(saltus_ode_root(p, j), is)) {
-                high = middle;
-            } else {
-                low = middle;
-            }
-        }
-        if (changes && (first < 0.0 || high < first) && saltus_ode_turns(p, o, size, high)) {
-            first = high;
         }
     }
     return first;
@@ -185,7 +177,7 @@ SALTUS_OUTLINE double saltus_ode_find_turn(saltus_trajectory *p, saltus_ode *o, 
             }
         }
         if (high <= 1.0) {
-            return saltus_ode_bisect(p, o, size, low, high);
+            return saltus_ode_close_turn(p, o, size, low, high);
         }
         before = theta;
     }
