@@ -148,7 +148,7 @@ static void stopped_ranks_go_on(void **state)
     use_ranks(0);
     (void)snprintf(command, sizeof command,
                    "run busy.yaml --until 2 --points 3 --runs %d --threads 1 -q --record stats",
-                   stride_of_cases() > 1 ? 500000 : 1500000);
+                   stride_of_cases() > 1 ? 400000 : 900000);
     outcome o = saltus("%s -o one.h5", command);
     assert_done(&o);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i += stride_of_cases()) {
@@ -262,18 +262,18 @@ static void what_ranks_have_under_way_is_kept(void **state)
 {
     static const struct {
         int n_before, rank, signal, n_after;
-    } cases[] = {{3, 1, SIGUSR1, 0}, {3, 0, SIGTERM, 2}, {2, 1, SIGKILL, 3}};
+    } cases[] = {{3, 0, SIGTERM, 2}, {3, 1, SIGUSR1, 0}, {2, 1, SIGKILL, 3}};
     char command[100];
     (void)state;
     need_mpirun();
     (void)snprintf(command, sizeof command,
                    "run long.yaml --until %d --points 7 --runs 4 --threads 1 -q",
-                   stride_of_cases() > 1 ? 60 : 150);
+                   stride_of_cases() > 1 ? 60 : 100);
     write_file("long.yaml", long_model);
     use_ranks(0);
     outcome o = saltus("%s -o one.h5", command);
     assert_done(&o);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i += stride_of_cases()) {
         use_ranks(cases[i].n_before);
         do {
             const pid_t child = start_saltus("%s --checkpoint 0.2 -o part.h5", command);

@@ -606,7 +606,7 @@ static void a_sweep_that_found_no_room_goes_on(void **state)
     outcome o = saltus("%s -o whole.h5", sweep);
     assert_done(&o);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
-    for (rlim_t size = 6700000; size < 12000000; size += 1300000) {
+    for (rlim_t size = 6700000; size < 12000000; size += 1300000 * stride_of_cases()) {
         const struct rlimit small = {size, limit.rlim_max};
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
         o = saltus("%s --overwrite -o part.h5", sweep);

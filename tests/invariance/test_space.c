@@ -261,7 +261,7 @@ static void threads_change_nothing(void **state)
     if (is_fake()) {
         skip(); /* no GPU takes part */
     }
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i += is_part() ? 3 : 1) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i += stride_of_cases()) {
         check_case(&cases[i], "cpu", PARTICLES);
     }
     check_many(&cases[GROWS], "cpu", "particles");

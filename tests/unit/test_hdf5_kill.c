@@ -22,7 +22,7 @@ static volatile int64_t *delivered;
 
 static int n_kills(void)
 {
-    return getenv("SALTUS_TEST_LONG") ? 500 : getenv("SALTUS_TEST_DIVISOR") ? 8 : 40;
+    return getenv("SALTUS_TEST_LONG") ? 500 : getenv("SALTUS_TEST_DIVISOR") ? 4 : 40;
 }
 
 static int make_shared(void **state)
