@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <saltus_packages.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

@@ -3,6 +3,7 @@
 #include "core/beside.h"
 
 #include <dlfcn.h>
+#include <saltus_plugins.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
