@@ -475,11 +475,12 @@ static void a_killed_file_is_mended(void **state)
     static const char *const ways[] = {"stats", "histogram", "all"};
     (void)state;
     keep_results();
-    for (int i = getenv("SALTUS_TEST_LONG") ? 0 : 1; i < 3; ++i) { /* a histogram has statistics */
+    /* a histogram has statistics */
+    for (size_t i = getenv("SALTUS_TEST_LONG") ? 0 : 1; i < 3; i += stride_of_cases()) {
         const char *run = "run busy.yaml --until 2 --points 3 --threads 1 -q --record";
         char part[30], whole[30];
-        (void)snprintf(part, sizeof part, "part%d.h5", i);
-        (void)snprintf(whole, sizeof whole, "whole%d.h5", i);
+        (void)snprintf(part, sizeof part, "part%zu.h5", i);
+        (void)snprintf(whole, sizeof whole, "whole%zu.h5", i);
         const pid_t child = start_saltus("%s %s --runs 100000000 -o %s", run, ways[i], part);
         wait_for_growth(part, 4);
         outcome o = {.code = 1};
