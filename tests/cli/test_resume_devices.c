@@ -140,10 +140,10 @@ static int travel_to_the_end(const travel *t, const char *command, uint64_t *see
         const pid_t child =
             is_new ? start_saltus("%s %s -q --checkpoint 0.03 -o part.h5", command, way)
                    : start_saltus("resume part.h5 -q %s", way);
-        if (is_killed && n < most_stops) {
-            wait_for_checkpoint(child, &before);
-        }
         if (n < most_stops) {
+            if (is_killed) {
+                wait_for_checkpoint(child, &before);
+            }
             (void)usleep(1000u * (unsigned)((is_killed ? 0 : PAUSE_MS) + below(seed, PAUSE_MS)));
             (void)kill(child, signals[n % 5]);
         }
