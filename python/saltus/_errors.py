@@ -7,6 +7,7 @@ import operator
 import os
 import re
 import threading
+from collections.abc import Iterator, MappingView
 from typing import Any, Iterable, Optional, Sequence, Union
 
 import numpy as np
@@ -162,6 +163,22 @@ def number(name: str, value: Any) -> float:
         return float(value)
     except (TypeError, ValueError, OverflowError) as failure:
         raise InvalidError(f"{name}={value!r} must be a number") from failure
+
+
+def numbers(what: str, given: Any) -> np.ndarray:
+    """An argument of numbers, float64 of its shape; of what gives them one by one, in a row."""
+    try:
+        return np.array([*given] if isinstance(given, (Iterator, MappingView)) else given, dtype=float)
+    except (TypeError, ValueError, OverflowError) as failure:
+        raise InvalidError(f"{what} must be numbers, not {given!r}") from failure
+
+
+def row(what: str, given: Any) -> np.ndarray:
+    """float64[n], n > 0: an argument that is a row of numbers, or one."""
+    values = np.atleast_1d(numbers(what, given))
+    if values.ndim != 1 or not len(values):
+        raise InvalidError(f"{what} must be one row of numbers, not of shape {values.shape}")
+    return values
 
 
 def uncut(name: str, value: str) -> str:

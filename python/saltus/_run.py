@@ -11,12 +11,12 @@ import sys
 import threading
 import warnings
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Optional, Union
 
 import numpy as np
 
 from ._errors import (CANCELLED, Interrupted, InvalidError, check, flag, hdf5, near, need, number,
-                      record as new_record, split, text, texts, whole)
+                      record as new_record, row, split, text, texts, whole)
 from ._files import Path, result_path
 from ._native import ffi, lib
 from ._plans import Plan
@@ -82,17 +82,11 @@ _few_times = functools.lru_cache(maxsize=64)(_make_times)
 
 
 def _times(until: Optional[float], points: Optional[int], every: Optional[float],
-           times: Optional[Sequence[float]]) -> np.ndarray:
+           times: Optional[Iterable[float]]) -> np.ndarray:
     if times is not None:
         if until is not None or points is not None or every is not None:
             raise InvalidError("times excludes until, points and every")
-        try:
-            given = np.array(times, dtype=float, ndmin=1)
-        except (TypeError, ValueError, OverflowError) as failure:
-            raise InvalidError(f"times={times!r} must be one row of numbers") from failure
-        if given.ndim != 1 or not len(given):
-            raise InvalidError(f"times must be one row of numbers, not of shape {given.shape}")
-        return given
+        return row("times", times)
     if until is None:
         raise InvalidError("until or times is needed: when to end")
     if points is not None and every is not None:
@@ -137,7 +131,7 @@ class Call:
     """The arguments of a run, or of every point of a sweep, as structs of the library."""
 
     def __init__(self, until: Optional[float] = None, *, points: Optional[int] = None,
-                 every: Optional[float] = None, times: Optional[Sequence[float]] = None,
+                 every: Optional[float] = None, times: Optional[Iterable[float]] = None,
                  runs: int = 1, first: int = 0, seed: int = 1, device: str = "auto",
                  method: Optional[str] = None, species: Names = None, record: str = "all",
                  derive: Names = None, burn_in: float = 0.0, bins: int = 0,

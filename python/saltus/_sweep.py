@@ -1,14 +1,14 @@
 """Which values the names of a sweep take, and the models that its threads use."""
 from __future__ import annotations
 
-from typing import Any, Mapping, Optional, Sequence, Union
+from typing import Any, Iterable, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
-from ._errors import InvalidError, chars, check, number, record, text, whole
+from ._errors import InvalidError, chars, check, number, numbers, record, row, text, whole
 from ._native import ffi, lib
 
-Axis = Union[str, Sequence[float], np.ndarray]
+Axis = Union[str, Iterable[float]]
 
 
 def lin(low: float, high: float, n: Optional[int] = None) -> str:
@@ -28,13 +28,6 @@ def _new() -> Any:
     return ffi.gc(out[0], lib.saltus_sweep_destroy)
 
 
-def _numbers(given: Any, what: str) -> np.ndarray:
-    try:
-        return np.asarray(given, dtype=float)
-    except (TypeError, ValueError, OverflowError) as failure:
-        raise InvalidError(f"{what} must be numbers, not {given!r}") from failure
-
-
 def grid(vary: Mapping[str, Axis], design: Optional[str], seed: int) -> tuple[Any, list[int], list[str]]:
     """A saltus_sweep of all combinations or of a design, the lengths of its axes, and what the
     command calls these."""
@@ -45,10 +38,7 @@ def grid(vary: Mapping[str, Axis], design: Optional[str], seed: int) -> tuple[An
     how = ffi.NULL if design is None else text("design", design).encode()
     for name, axis in vary.items():
         if not isinstance(axis, str):
-            values = _numbers(axis, f"the values of '{name}'")
-            if values.ndim != 1 or not len(values):
-                raise InvalidError(f"the values of '{name}' must be one row of numbers, not of "
-                                   f"shape {values.shape}")
+            values = row(f"the values of '{name}'", axis)
             axis = "list:" + ",".join(map(repr, values.tolist()))
         words.append(f"--vary={name}={axis}")
         check(lib.saltus_sweep_vary(sweep, chars("vary", f"{name}={axis}"), err), err)
@@ -62,7 +52,7 @@ def points(theta: Any, names: Sequence[str]) -> Any:
         names = [names] if isinstance(names, str) else list(names)
     except TypeError as failure:
         raise InvalidError(f"names={names!r} must be a text or a row of texts") from failure
-    values = np.ascontiguousarray(_numbers(theta, "theta"))
+    values = np.ascontiguousarray(numbers("theta", theta))
     if values.ndim != 2 or values.shape[1] != len(names) or not values.size:
         raise InvalidError(f"theta must be of shape [N, {len(names)}], a column for each of "
                            f"{', '.join(map(repr, names))}, not {list(values.shape)}")

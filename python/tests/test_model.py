@@ -148,8 +148,8 @@ def test_arguments_of_wrong_types_are_named(arrive, tmp_path):
         with pytest.raises(saltus.InvalidError, match=said):
             arrive.run(until=1, **wrong)
     for wrong, said in (({"until": "soon"}, "until='soon' must be a number"),
-                        ({"times": ["a"]}, r"times=\['a'\] must be one row of numbers"),
-                        ({"times": [10**400]}, r"times=\[1000.* must be one row of numbers"),
+                        ({"times": ["a"]}, r"times must be numbers, not \['a'\]"),
+                        ({"times": [10**400]}, r"times must be numbers, not \[1000.*"),
                         ({"times": [0.0], "frames": 1}, "times ends with 0.0: with frames")):
         with pytest.raises(saltus.InvalidError, match=said):
             arrive.run(**wrong)

@@ -203,6 +203,16 @@ def test_a_design_has_one_axis(arrive):
     assert d["k"].size == 8 and ((d["g"] >= 0.1) & (d["g"] <= 1)).all()
 
 
+def test_what_gives_numbers_one_by_one_is_a_row_of_them(arrive):
+    pytest.importorskip("xarray")
+    rates, times = {"k": 0.5, "X": 2.0}, [0.0, 1.0, 2.0]
+    d = arrive.sweep({"k": rates.values()}, times=iter(times), runs=3)
+    assert d.identical(arrive.sweep({"k": [0.5, 2.0]}, times=times, runs=3).assign_attrs(
+        seconds=d.attrs["seconds"]))
+    assert arrive.batch((row for row in ([1.0], [2.0])), ["k"], times=map(float, times)).shape[0] == 2
+    assert arrive.run(times=2).time == [2.0]
+
+
 def test_wrong_axes_are_refused(arrive):
     for vary in ({}, None, {"k": "cubic:1:2:3"}, {"k": saltus.lin(0, 1)}, {"q": [1.0]},
                  {"k": [[1.0]]}, {"k": []}, {"k": [float("nan")]}):
