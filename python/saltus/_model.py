@@ -13,12 +13,14 @@ from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
+from ._arrays import Memory
+from ._dataset import sweep_dataset
 from ._errors import (Error, InvalidError, chars, check, flag, near, need, number, record,
                       text as as_text, texts, unreadable)
 from ._files import Path, any_path
 from ._native import ffi, lib
 from ._plans import Plan, Plans, find_nvrtc
-from ._result import Memory, Result, open as open_result, sweep_dataset
+from ._result import Result, open as open_result
 from ._run import (AMOUNTS_REAL, LAWS, STOICHIOMETRIES, Call, Origin, Tell, carry_out, give,
                    into_file, open_memory, path_to_write, values_of)
 from ._series import Names, table

@@ -14,9 +14,10 @@ from typing import Any, Iterator, Optional
 
 import numpy as np
 
+from ._arrays import sources
 from ._errors import Error, InvalidError, need, text
 from ._files import Path, any_path, publish
-from ._result import Result, sources
+from ._result import Result
 from ._series import (BAND, COLOURS, FINE_BINS, RANGES_APART, Sweep, distributions, edges_around,
                       first, is_geometric, moving, quantiles, short, spread, table,
                       time_unit)

@@ -1,4 +1,4 @@
-"""Results of a run: arrays in the library's memory, or a file that is read when asked."""
+"""Results of a run or a sweep."""
 from __future__ import annotations
 
 import html
@@ -7,167 +7,16 @@ from typing import Any, Iterator, Optional, Sequence, Union
 
 import numpy as np
 
-from ._errors import (FileError, InvalidError, check, hdf5, near, need, number, record, text,
-                      unreadable, whole)
+from ._arrays import SAMPLES, SPLITS, File, escape, identity, open_h5
+from ._dataset import dataset, sweep_dataset
+from ._errors import InvalidError, check, hdf5, near, need, number, record, text, whole
 from ._files import Path, any_path, result_path
 from ._native import ffi, lib
 from ._series import Names, table
 
-STATISTICS = ("mean", "variance", "min", "max")
-SPLITS = ("type_counts", "profile")
-_OF_RUNS = ("counts", "observables", "trajectories", "derived", *SPLITS)  # in their order
-_SAMPLES = ("counts", "observables", "trajectories", "frames", *SPLITS)
-# What a sweep's Dataset may have beside the names that were varied: variables, axes.
-_OWN = frozenset((*_SAMPLES, *STATISTICS, *(f"observable_{s}" for s in STATISTICS), "histogram",
-                  *(f"{of}_{s}" for of in SPLITS for s in STATISTICS[:2]), "edges",
-                  "trajectory", "point", "run", "time", "species", "observable", "site_type", "plane", "bin", "edge"))
 _IN_BLOCKS = ("counts", "observables", *SPLITS)
 _BLOCK = 1 << 20  # numbers that are read at a time
 _HOW_SPLITS = 'with every sample; with another record there are mean("profile"), var("profile") …'
-# Arrays of a saltus_memory: their types and axes, whose lengths are in its view or made of them.
-_AXES = {
-    **{name: ("<f8", "times", "columns") for name in STATISTICS},
-    **{name: ("<i8", "samples", "parts", "counts") for name in SPLITS},
-    **{f"{of}_{name}": ("<f8", "times", "parts", "counts") for of in SPLITS
-       for name in STATISTICS[:2]},
-    "counts": ("<i8", "samples", "counts"), "observables": ("<f8", "samples", "observables"),
-    "trajectories": ("<i8", "runs"), "derived": ("<f8", "runs", "derived"),
-    "frames": ("<i4", "runs", "frames", "sites", "counts"), "edges": ("<f8", "counts", "edges"),
-    "histogram": ("<u8", "counts", "times", "bins")}
-
-
-class _Held:
-    """Memory of the library's as numpy sees it; whoever has the array keeps the owner."""
-
-    def __init__(self, owner: Any, pointer: Any, shape: Sequence[int], kind: str) -> None:
-        self.owner = owner
-        self.__array_interface__ = {"version": 3, "shape": tuple(shape), "typestr": kind,
-                                    "data": (int(ffi.cast("uintptr_t", pointer)), False)}
-
-
-class Memory:
-    """Arrays of a saltus_memory by their names, none of them copied. Of a sweep with `lead`, the
-    lengths of its axes, in front."""
-
-    def __init__(self, owner: Any, is_final: bool, lead: Sequence[int] = ()) -> None:
-        self.owner, self.view = owner, lib.saltus_memory_get(owner)
-        self.is_final, self.lead = is_final, tuple(lead)
-
-    def __call__(self, name: str) -> Optional[np.ndarray]:
-        if name not in _AXES:
-            return None
-        v, (kind, *axes) = self.view, _AXES[name]
-        of = next((s for s in SPLITS if name.startswith(s)), None)  # mean and variance of parts too
-        i = None if of is None else SPLITS.index(of)
-        pointer = (getattr(v, name) if of is None else
-                   getattr(v, "splits" if name == of else f"split_{name[len(of) + 1:]}")[i])
-        if pointer == ffi.NULL:
-            return None
-        lengths = {"samples": (v.n_runs,) if self.is_final else (v.n_runs, v.n_times),
-                   "columns": (v.n_counts + v.n_observables,), "edges": (v.n_bins + 1,),
-                   "sites": tuple(v.size)[::-1], "parts": () if i is None else (v.n_parts[i],)}
-        shape = [n for a in axes for n in lengths.get(a) or (getattr(v, "n_" + a),)]
-        return np.asarray(_Held(self.owner, pointer, (*self.lead, *shape), kind))
-
-    def part(self, name: str, where: Any) -> Optional[np.ndarray]:
-        array = self(name)
-        return None if array is None else array[where]
-
-
-class _Arrays(dict):
-    """Arrays by their names, of a result that was pickled."""
-
-    def __call__(self, name: str) -> Optional[np.ndarray]:
-        return self.get(name)
-
-    part = Memory.part
-
-
-class _File:
-    """Data sets of a result file; it is open while one is read. Of a run that is being written they
-    have as many trajectories as it had at first."""
-
-    def __init__(self, path: str, derived: Sequence[str], species: Sequence[str],
-                 identity: list[Any], n_runs: Optional[int]) -> None:
-        self.path, self.derived, self.species = path, derived, species
-        self.identity, self.n_runs = identity, n_runs
-
-    def __call__(self, name: str) -> Optional[np.ndarray]:
-        return self.part(name, Ellipsis)
-
-    def part(self, name: str, where: Any) -> Optional[np.ndarray]:
-        with hdf5, open_h5(self.path) as file:
-            if _identity(file) != self.identity:
-                raise FileError(f"{self.path}: holds another result than when it was opened",
-                                "saltus.open opens that one")
-            array = self._get(file, name, where)
-        is_whole = where is Ellipsis or isinstance(where, tuple) and where[0] is Ellipsis
-        return array[:self.n_runs] if name in _OF_RUNS and array is not None and is_whole else array
-
-    def _get(self, f: Any, name: str, where: Any) -> Optional[np.ndarray]:
-        paths = {"counts": ("counts", "final"), "observables": ("observables", "final_observables"),
-                 "trajectories": ("run", "trajectories"), "there": ("space/frames/there",),
-                 **{s: (f"space/{s}",) for s in SPLITS},
-                 **{f"{of}_{s}": (f"space/{kind}_stats/{s}",) for s in STATISTICS[:2]
-                    for of, kind in zip(SPLITS, ("type", "profile"))}}
-        if name in STATISTICS:
-            parts = [f[p][where] for p in (f"stats/{name}", f"stats/observables/{name}") if p in f]
-            return np.concatenate(parts, axis=-1) if parts else None
-        if name == "derived":
-            parts = [f[f"derived/{escape(q)}"][...] for q in self.derived]
-            return np.stack(parts, axis=-1)[where] if parts else None
-        if name in ("edges", "histogram"):  # of all species, or of that whose number is given
-            inner = "edges" if name == "edges" else "counts"
-            parts = [f[f"histogram/{escape(s)}/{inner}"][...]
-                     for s in (self.species if where is Ellipsis else self.species[where:where + 1])
-                     if "histogram" in f]
-            most = max((a.shape[-1] for a in parts), default=0)
-            parts = [np.pad(a, [(0, 0)] * (a.ndim - 1) + [(0, most - a.shape[-1])],
-                            constant_values=np.nan if name == "edges" else 0) for a in parts]
-            return None if not parts else (
-                np.stack(parts, -2 if name == "edges" else -3) if where is Ellipsis else parts[0])
-        if name == "frames":
-            parts = [f[p][where] for p in (f"space/frames/{escape(s, True)}" for s in self.species)
-                     if p in f]
-            return np.stack(parts, axis=-1) if parts else None
-        return next((f[p][where] for p in paths.get(name, ()) if p in f), None)
-
-
-def _identity(f: Any) -> list[Any]:
-    """What the trajectories of a file are functions of; older ones say less."""
-    where = "restart/identity"
-    return [f.attrs.get("first_trajectory"), f.attrs.get("seed"),
-            *(f[where].asstr()[...].tolist() if where in f else ())]
-
-
-def escape(name: str, is_frame: bool = False) -> str:
-    """The name of a data set for a name of a model, as docs/file-format.md says."""
-    if is_frame and name in ("time", "there"):
-        return f"%{ord(name[0]):02X}{name[1:]}"
-    text = name.replace("%", "%25").replace("/", "%2F")
-    return "%2E" + text[1:] if text.startswith(".") else text
-
-
-def open_h5(path: str) -> Any:
-    h5py = need("h5py", "reading a result file")
-    try:
-        return h5py.File(path, "r")
-    except OSError:  # it is being written
-        try:
-            return h5py.File(path, "r", swmr=True)
-        except OSError as failure:
-            raise unreadable(path, failure) from failure
-
-
-def sources(path: str) -> list[bytes]:
-    """Files of a model that a result file holds, beginning with the one that was read."""
-    with hdf5, open_h5(path) as f:
-        data, texts = bytes(f["restart/sources"][...]), []
-    while data:
-        n, size = (int.from_bytes(data[i:i + 8], "little") for i in (0, 8))
-        texts += [data[16 + n:16 + n + size]] * (data[16:16 + n] != b"saltus:arguments")
-        data = data[16 + n + size:]
-    return texts
 
 
 class Result:
@@ -190,11 +39,7 @@ class Result:
         self.frame_times = frame_times
 
     def __getstate__(self) -> dict[str, Any]:
-        state = dict(self.__dict__, _origin=None)
-        if isinstance(self._source, Memory):
-            arrays = {name: self._source(name) for name in _AXES}
-            state["_source"] = _Arrays({k: a for k, a in arrays.items() if a is not None})
-        return state
+        return dict(self.__dict__, _origin=None)
 
     @property
     def columns(self) -> list[str]:
@@ -478,48 +323,6 @@ class Result:
                 table(rows, ["", f"mean at {self.time[-1]:g}", "sd"], most=20))
 
 
-def dataset(source: Any, r: Result, lead: Sequence[str], coords: dict[str, Any]) -> Any:
-    """An xarray.Dataset of a result, or of a sweep whose axes `lead` stand in front."""
-    xarray = need("xarray", "to_xarray")
-    lead, n = tuple(lead), len(r.species)
-    samples = ("run",) if r.attrs["record"] == "final" else ("run", "time")
-    arrays = [(name, source(name), dims, unit) for name, dims, unit in (
-        ("counts", (*samples, "species"), "count"),
-        ("observables", (*samples, "observable"), "1"),
-        ("type_counts", (*samples, "site_type", "species"), "count"),
-        ("profile", (*samples, "plane", "species"), "count"),
-        ("edges", ("species", "edge"), "count"), ("histogram", ("species", "time", "bin"), "1"))]
-    for name in STATISTICS:
-        array = source(name)
-        if array is not None:
-            unit = "count2" if name == "variance" else "count"
-            arrays += [(name, array[..., :n], ("time", "species"), unit),
-                       (f"observable_{name}", array[..., n:], ("time", "observable"), "1")]
-    arrays += [(f"{of}_{name}", source(f"{of}_{name}"), ("time", part, "species"), unit)
-               for of, part in zip(SPLITS, ("site_type", "plane"))
-               for name, unit in zip(STATISTICS, ("count", "count2"))]
-    arrays = [each for each in arrays if each[1] is not None and each[1].shape[-1]]
-    derived = source("derived")
-    arrays += [(name, derived[..., i], ("run",), "1") for i, name in enumerate(r.derived_names)]
-    coords = dict(coords, time=r.time)
-    for dim, names in (("species", r.species), ("observable", r.observables)):
-        if names:
-            coords[dim] = names
-    trajectories = source("trajectories")
-    if trajectories is not None:
-        coords["trajectory"] = ((*lead, "run"), trajectories)
-    frames = source("frames") if len(r.frame_times) else None
-    if frames is not None and r._frame_species() == r.species:
-        coords["frame"] = np.asarray(r.frame_times)
-        arrays.append(("frames", frames, ("row", "frame", "z", "y", "x", "species"), "count"))
-    variables = {name: ((*lead, *dims), a, {"units": unit}) for name, a, dims, unit in arrays}
-    attrs = {k: int(v) if isinstance(v, bool) else v for k, v in r.attrs.items()
-             if isinstance(v, (str, int, float))}
-    data = xarray.Dataset(variables, coords, attrs)
-    data["time"].attrs["units"] = r.attrs.get("time_unit") or "1"
-    return data
-
-
 def plot(data: Any, *, species: Names = None, time: Optional[float] = None, derived: Names = None,
          statistic: str = "mean", title: Optional[str] = None, path: Optional[Path] = None,
          size: Optional[tuple[float, float]] = None, dpi: Optional[float] = None, log: bool = False,
@@ -566,7 +369,7 @@ def open(path: Path, *, samples: bool = True) -> Any:
             there = [len(f[p]) for p in ("counts", "final", "observables", "final_observables", "run",
                                          "trajectories") if p in f]
             attrs["trajectories"] = n_runs = min(there, default=attrs["trajectories"])
-        r = Result(_File(path, derived, species, _identity(f), n_runs), f["time"][...], species,
+        r = Result(File(path, derived, species, identity(f), n_runs), f["time"][...], species,
                    observables, derived, attrs, frame_times=frame_times, path=path)
         if not state.is_sweep:
             return r
@@ -574,31 +377,7 @@ def open(path: Path, *, samples: bool = True) -> Any:
         values = [f[f"sweep/{escape(a)}"][...] for a in axes]
         n, first = int(attrs["sweep_points"]), int(attrs.get("first_point", 0))
         values = [v[first:first + n] for v in values]  # of a part of a sweep
-    kept = () if samples else _SAMPLES
+    kept = () if samples else SAMPLES
     data = sweep_dataset(lambda n: None if n in kept else r._source(n), r, axes, values, lengths, n)
     data.encoding["source"] = path
     return data
-
-
-def sweep_dataset(source: Any, r: Result, axes: Sequence[str], values: Sequence[np.ndarray],
-                  lengths: Sequence[int], n: int) -> Any:
-    """An xarray.Dataset of the first n points of a sweep: with an axis per name if these are all of
-    a grid, else with one axis, point. values: [axis][point]; lengths: of a grid's axes, or zeros. A
-    name that the Dataset itself has becomes varied:NAME, as in tables."""
-    axes = [f"varied:{a}" if a in _OWN else a for a in axes]
-    is_grid = np.prod(lengths) == n and n > 0
-    shape = lengths if is_grid else (n,)
-
-    def shaped(name: str) -> Optional[np.ndarray]:
-        array = source(name)
-        if array is not None and name == "trajectories" and array.ndim == 1:
-            a = r.attrs  # a file has numbers within a point, of a part of the runs its own
-            at = (a.get("first_point", 0) + np.arange(n)) * (not a["common_random_numbers"])
-            array = (a["first_trajectory"] - a.get("first_run", 0) + array +
-                     a.get("whole_runs", len(array)) * at[:, np.newaxis])
-        return None if array is None else array[:n].reshape(*shape, *array.shape[1:])
-    if not is_grid:
-        return dataset(shaped, r, ("point",), {a: ("point", v[:n]) for a, v in zip(axes, values)})
-    behind = [int(np.prod(lengths[i + 1:])) for i in range(len(lengths))]
-    return dataset(shaped, r, axes, {a: v[::b][:m] for a, v, b, m in
-                                     zip(axes, values, behind, lengths)})

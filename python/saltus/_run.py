@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Optional, Un
 
 import numpy as np
 
+from ._arrays import Memory
 from ._errors import (CANCELLED, Interrupted, InvalidError, check, flag, hdf5, near, need, number,
                       record as new_record, row, split, text, texts, whole)
 from ._files import Path, result_path
 from ._native import ffi, lib
 from ._plans import Plan
-from ._result import Memory, Result, open as open_result
+from ._result import Result, open as open_result
 from ._series import Names
 
 if TYPE_CHECKING:
