@@ -166,8 +166,8 @@ def _fit(figure: Figure, end_of_title: int) -> None:
         legend = axes.get_legend()
         for text in legend.get_texts() if legend else ():
             _shorten(text, 0.24 * width, renderer)
-    titles = [(axes, title, title.get_text())
-              for axes in every for title in (axes.title, axes._left_title)]
+        axes.set_title("", y=1.0)  # titles move up for numbers at the top, and seek them long
+    titles = [(axes, axes._left_title, axes.get_title("left")) for axes in every]
 
     def fit_titles() -> None:
         for axes, title, full in titles:
@@ -176,8 +176,9 @@ def _fit(figure: Figure, end_of_title: int) -> None:
 
     for _ in range(2):  # titles and ticks take room, and have what the others leave
         fit_titles()
-        figure.draw_without_rendering()
+        figure.get_layout_engine().execute(figure)  # without drawing all
         for axes in every:
+            axes.apply_aspect()
             box = axes.get_window_extent(renderer)
             if axes.get_label() != COLOUR_BAR:
                 _fit_ticks(axes.xaxis, box.width, 0.55 * figure.dpi, renderer)
