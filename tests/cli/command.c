@@ -165,11 +165,6 @@ void wait_for_progress(void)
     }
 }
 
-size_t stride_of_cases(void)
-{
-    return getenv("SALTUS_TEST_DIVISOR") ? 3 : 1;
-}
-
 double wait_for_estimate(void)
 {
     for (;; (void)usleep(2000)) {

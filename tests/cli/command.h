@@ -2,6 +2,8 @@
 #ifndef SALTUS_TESTS_COMMAND_H
 #define SALTUS_TESTS_COMMAND_H
 
+#include "../support/effort.h"
+
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -38,9 +40,6 @@ bool ended_first(const outcome *o, const char *file);
  * whole test ends what hangs. */
 void wait_for_progress(void);
 void wait_for_file(const char *name);
-/** Of long cases every so many are tried: all, but in builds that take a part of larger tests
- * (SALTUS_TEST_DIVISOR). */
-size_t stride_of_cases(void);
 /** Wait until what was started with --progress tells how much is left, and fail if it has not got
  * on: of a single trajectory by its time, which is returned, else by its part. */
 double wait_for_estimate(void);

@@ -113,7 +113,7 @@ static void wrong_usage_is_refused(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        if (strstr(cases[i].arguments, "1000") && !getenv("FAKE_CUDA")) {
+        if (strstr(cases[i].arguments, "1000") && !is_fake()) {
             continue; /* other words without a driver */
         }
         const outcome o = saltus("%s " EXAMPLES, cases[i].arguments);
@@ -127,7 +127,7 @@ static void wrong_usage_is_refused(void **state)
 static void the_cpu_is_measured_and_checked(void **state)
 {
     (void)state;
-    if (getenv("FAKE_CUDA")) {
+    if (is_fake()) {
         skip(); /* once is enough */
     }
     outcome o = saltus("klingbeil-oregonator --quick --device cpu --threads 2 " EXAMPLES);
@@ -160,7 +160,7 @@ static void the_cpu_is_measured_and_checked(void **state)
 static void one_core_is_measured_and_checked(void **state)
 {
     (void)state;
-    if (getenv("FAKE_CUDA")) {
+    if (is_fake()) {
         skip(); /* once is enough */
     }
     const outcome o = saltus("core-dimer-decay core-schlogl core-tau core-reactions core-networks "
@@ -194,7 +194,7 @@ static void large_networks_are_measured_and_checked(void **state)
     static const char *const wanted[] = {"wanted_dependents", "wanted_species", "wanted_entropy",
                                          "wanted_frequent", "wanted_constants"};
     (void)state;
-    if (getenv("FAKE_CUDA")) {
+    if (is_fake()) {
         skip(); /* once is enough */
     }
     assert_int_equal(setenv("BIONETGEN_NETWORKS", ".", 1), 0);
@@ -232,7 +232,7 @@ static void large_networks_are_measured_and_checked(void **state)
 static void steps_of_lattices_are_timed_and_checked(void **state)
 {
     (void)state;
-    if (getenv("FAKE_CUDA")) {
+    if (is_fake()) {
         skip(); /* once is enough */
     }
     outcome o = saltus("lm-lattices --quick --device cpu " EXAMPLES);
@@ -256,7 +256,7 @@ static void steps_of_lattices_are_timed_and_checked(void **state)
 static void random_networks_are_measured_and_checked(void **state)
 {
     (void)state;
-    if (getenv("FAKE_CUDA")) {
+    if (is_fake()) {
         skip(); /* once is enough */
     }
     const outcome o = saltus("nobile-table2 --quick --device cpu " EXAMPLES);
@@ -270,7 +270,7 @@ static void random_networks_are_measured_and_checked(void **state)
 static void sweeps_are_measured_and_checked(void **state)
 {
     (void)state;
-    if (getenv("FAKE_CUDA")) {
+    if (is_fake()) {
         skip(); /* a kernel for every point takes its time */
     }
     outcome o = saltus("nobile-sweeps --quick --device cpu " EXAMPLES);
@@ -286,7 +286,7 @@ static void sweeps_are_measured_and_checked(void **state)
 static void leaps_are_compared_with_exact_steps(void **state)
 {
     (void)state;
-    if (getenv("FAKE_CUDA")) {
+    if (is_fake()) {
         skip(); /* once is enough */
     }
     const outcome o = saltus("tau-accuracy --quick --device cpu " EXAMPLES);
@@ -299,7 +299,7 @@ static void leaps_are_compared_with_exact_steps(void **state)
 static void generators_are_compared(void **state)
 {
     (void)state;
-    if (getenv("FAKE_CUDA")) {
+    if (is_fake()) {
         skip(); /* once is enough */
     }
     const outcome o = saltus("rng --quick --device cpu " EXAMPLES);
@@ -312,7 +312,7 @@ static void generators_are_compared(void **state)
 static void a_gpu_is_measured_and_checked(void **state)
 {
     (void)state;
-    if (!getenv("FAKE_CUDA")) {
+    if (!is_fake()) {
         skip();
     }
     outcome o = saltus("sumiyoshi-overlap --quick --device cuda " EXAMPLES);
@@ -331,7 +331,7 @@ static void a_gpu_is_measured_and_checked(void **state)
 static void several_gpus_are_measured_and_checked(void **state)
 {
     (void)state;
-    if (!getenv("FAKE_CUDA")) {
+    if (!is_fake()) {
         skip();
     }
     outcome o = saltus("hallock-particles --quick " EXAMPLES);

@@ -12,11 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool is_fake(void)
-{
-    return getenv("FAKE_CUDA") != NULL;
-}
-
 /* Kernels go to the test's own folder. */
 static int enter(void **state)
 {

@@ -62,7 +62,7 @@ static void fail_allocations(const char *arguments)
     assert_int_equal(chmod("preloaded", 0700), 0);
     (void)setenv("SALTUS_COMMAND", "./preloaded", 1);
     const long long n = allocations_of(arguments);
-    const long long step = getenv("SALTUS_TEST_LONG") ? 1 : 1 + n / SAMPLE;
+    const long long step = takes_all() ? 1 : 1 + n / SAMPLE;
     for (long long i = 0; i < n + step; i += step) {
         char which[40];
         (void)snprintf(which, sizeof which, "%lld", i);

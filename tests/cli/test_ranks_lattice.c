@@ -97,9 +97,9 @@ static void stopped_slabs_go_on(void **state)
     (void)state;
     (void)snprintf(run, sizeof run,
                    "run ring.yaml --until %g --points 50 --checkpoint 0.3 --threads 1 -q",
-                   stride_of_cases() > 1        ? 0.02
-                   : getenv("SALTUS_TEST_LONG") ? 0.2
-                                                : 0.08);
+                   stride_of_cases() > 1 ? 0.02
+                   : takes_all()         ? 0.2
+                                         : 0.08);
     need_mpirun();
     need_units();
     outcome o = saltus("%s -o one.h5", run);

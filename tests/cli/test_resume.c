@@ -249,7 +249,7 @@ typedef struct long_run {
  * point's end nothing is under way. */
 static int stop_until_whole(const long_run *run)
 {
-    const int most_stops = getenv("SALTUS_TEST_LONG") ? 8 : 4;
+    const int most_stops = takes_all() ? 8 : 4;
     static const int signals[] = {SIGTERM, SIGKILL, SIGINT, SIGUSR1};
     int n_kept = 0;
     for (int n = 0;; ++n) {
@@ -281,7 +281,7 @@ static int stop_until_whole(const long_run *run)
  */
 static void keep_and_go(long_run run)
 {
-    run.until /= getenv("SALTUS_TEST_LONG") ? 1.0 : 8.0;
+    run.until /= takes_all() ? 1.0 : 8.0;
     for (int n = 0; n == 0; run.until *= 2.0) {
         (void)unlink("part.h5");
         n = stop_until_whole(&run);
@@ -476,7 +476,7 @@ static void a_killed_file_is_mended(void **state)
     (void)state;
     keep_results();
     /* a histogram has statistics */
-    for (size_t i = getenv("SALTUS_TEST_LONG") ? 0 : 1; i < 3; i += stride_of_cases()) {
+    for (size_t i = takes_all() ? 0 : 1; i < 3; i += stride_of_cases()) {
         const char *run = "run busy.yaml --until 2 --points 3 --threads 1 -q --record";
         char part[30], whole[30];
         (void)snprintf(part, sizeof part, "part%zu.h5", i);

@@ -99,7 +99,7 @@ static int enter(void **state)
 static void need_gpu(void)
 {
     const outcome o = saltus("run decay.yaml --until 1 --device cuda");
-    if (o.code != 0 && !getenv("FAKE_CUDA")) {
+    if (o.code != 0 && !is_fake()) {
         (void)fprintf(stderr, "SKIP: %s", o.err);
         skip();
     }
@@ -131,7 +131,7 @@ static int travel_to_the_end(const travel *t, const char *command, uint64_t *see
     while (n_ways < MOST_WAYS && t->ways[n_ways]) {
         ++n_ways;
     }
-    const int most_stops = getenv("SALTUS_TEST_LONG") ? MOST : 2 * n_ways;
+    const int most_stops = takes_all() ? MOST : 2 * n_ways;
     for (; o.code != 0; ++n) {
         const char *way = t->ways[n % n_ways];
         struct stat before = {0};
@@ -178,7 +178,7 @@ static bool travel_and_compare(const travel *t, const char *command, uint64_t se
 static void travel_all(const travel *travels, size_t n)
 {
     need_gpu();
-    const bool long_test = getenv("SALTUS_TEST_LONG") != NULL;
+    const bool long_test = takes_all();
     const uint64_t times = long_test ? 10 : 1;
     for (size_t i = 0; i < n; i += stride_of_cases()) {
         bool is_long = false;
@@ -291,7 +291,7 @@ static void on_a_lattice(void **state)
 
 static void need_fake(void)
 {
-    if (!getenv("FAKE_CUDA")) {
+    if (!is_fake()) {
         (void)fprintf(stderr, "SKIP: a true GPU is not made to fail\n");
         skip();
     }

@@ -532,7 +532,7 @@ static void size_limits_leave_the_points_before(void **state)
     (void)state;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
     /* builds that take a part of the tests pack */
-    for (int i = getenv("SALTUS_TEST_DIVISOR") ? 1 : 0; i < 2; ++i) {
+    for (int i = takes_part() ? 1 : 0; i < 2; ++i) {
         const struct rlimit small = {6 << 20, limit.rlim_max};
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
         outcome o = saltus("sweep busy.yaml --vary A=lin:0:99999:100000 --until 0.001 --points 3 "

@@ -234,7 +234,7 @@ static void slabs_are_told_of(void **state)
          "\"path\": \"host\", \"halo_bytes_per_step\": 1024, "},
     };
     (void)state;
-    if (!getenv("FAKE_CUDA")) {
+    if (!is_fake()) {
         skip(); /* two GPUs are needed */
     }
     write_file("box.yaml", box_model);
@@ -267,7 +267,7 @@ static void slabs_go_where_links_are_best(void **state)
         {"1:1:1:2", {"0", "1", "2", "3"}, "\"path\": \"host\""},
     };
     (void)state;
-    if (!getenv("FAKE_CUDA")) {
+    if (!is_fake()) {
         skip(); /* such GPUs are played */
     }
     (void)setenv("FAKE_CUDA_LINKS", "x-0-/-x00/00x-/-0-x", 1);

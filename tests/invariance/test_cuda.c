@@ -13,13 +13,13 @@ static void models_have_the_bits_of_the_cpu(void **state)
     char name[40];
     (void)state;
     need_gpu("cuda");
-    for (int i = 0; i < N_BITS_MODELS; i += (int)stride_of_cases()) {
+    for (int i = 0; i < N_BITS_MODELS; i += (int)stride_of_kernels()) {
         saltus_model *m = bits_model(i);
         (void)snprintf(name, sizeof name, "model %d", i);
         check_bits(m, name, model_fits[i], 700);
         saltus_model_destroy(m);
     }
-    for (size_t i = 0; i < sizeof copies / sizeof *copies; i += stride_of_cases()) {
+    for (size_t i = 0; i < sizeof copies / sizeof *copies; i += stride_of_kernels()) {
         saltus_model *m = bits_copies(copies[i].n);
         (void)snprintf(name, sizeof name, "%d copies", copies[i].n);
         check_bits(m, name, copies[i].fits, 200);
@@ -34,7 +34,7 @@ static void random_networks_have_the_bits_of_the_cpu(void **state)
     char name[40];
     (void)state;
     need_gpu("cuda");
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i += stride_of_cases()) {
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i += stride_of_kernels()) {
         saltus_model *m = bits_random((sizes[i] < 0 ? -sizes[i] : sizes[i]), sizes[i] > 0, 5 + i);
         (void)snprintf(name, sizeof name, "%d random reactions",
                        (sizes[i] < 0 ? -sizes[i] : sizes[i]));
@@ -193,13 +193,13 @@ static void leaps_have_the_bits_of_the_cpu(void **state)
     char name[40];
     (void)state;
     need_gpu("cuda");
-    for (int i = 0; i < N_BITS_MODELS; i += (int)stride_of_cases()) {
+    for (int i = 0; i < N_BITS_MODELS; i += (int)stride_of_kernels()) {
         saltus_model *m = bits_model(i);
         (void)snprintf(name, sizeof name, "model %d", i);
         check_tau_bits(m, name, "philox", i < 2, 3, 500);
         saltus_model_destroy(m);
     }
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i += stride_of_cases()) {
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i += stride_of_kernels()) {
         saltus_model *m = bits_random(abs(sizes[i]), sizes[i] > 0, 5 + i);
         (void)snprintf(name, sizeof name, "%d random reactions", abs(sizes[i]));
         check_tau_bits(m, name, "philox", sizes[i] < 0, 0, 60);
@@ -233,7 +233,7 @@ static void large_leaps_have_the_bits_of_the_cpu(void **state)
     need_gpu("cuda");
     for (int i = 0; i < 3; ++i) {
         saltus_model *m = bits_parse(texts[i]);
-        for (int g = 0; g < N_BITS_GENERATORS; g += (int)stride_of_cases()) {
+        for (int g = 0; g < N_BITS_GENERATORS; g += (int)stride_of_kernels()) {
             const char *rng = bits_generators[g];
             check_tau_bits(m, texts[i], rng, i != 1 && strcmp(rng, "mt19937") != 0,
                            (INT64_C(1) << 40) + 3, i < 2 ? 200 : 5);
@@ -295,7 +295,7 @@ static void motifs_have_the_bits_of_the_cpu(void **state)
     char name[60];
     (void)state;
     need_gpu("cuda");
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i += stride_of_cases()) {
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i += stride_of_kernels()) {
         saltus_model *m = bits_motifs(shapes[i][0], shapes[i][1], shapes[i][2], 11 + i);
         (void)snprintf(name, sizeof name, "motif %d x %d + %d", shapes[i][0], shapes[i][1],
                        shapes[i][2]);
@@ -319,14 +319,14 @@ static void mixed_groups_have_the_bits_of_the_cpu(void **state)
     char name[60];
     (void)state;
     need_gpu("cuda");
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i += stride_of_cases()) {
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i += stride_of_kernels()) {
         saltus_model *m = bits_mixed(sizes[i], "");
         (void)snprintf(name, sizeof name, "%d mixed reactions", sizes[i]);
         check_bits(m, name, ALL, 60);
         check_that_none_runs_again(m, name, "direct", "registers", 60);
         saltus_model_destroy(m);
     }
-    for (size_t i = 0; i < sizeof more / sizeof *more; i += stride_of_cases()) {
+    for (size_t i = 0; i < sizeof more / sizeof *more; i += stride_of_kernels()) {
         saltus_model *m = bits_mixed(30, more[i].text);
         check_bits(m, more[i].text, more[i].fits, 40);
         saltus_model_destroy(m);

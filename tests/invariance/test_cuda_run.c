@@ -158,7 +158,7 @@ static void every_call_may_fail(void **state)
     const uint64_t expected = hash_of_samples(m, "cpu");
     for (size_t c = 0; c < sizeof codes / sizeof *codes; ++c) {
         int n_failed = 0, n_passed = 0;
-        for (int at = 1; at < 1000; at += (int)stride_of_cases()) {
+        for (int at = 1; at < 1000; at += (int)stride_of_kernels()) {
             char text[40];
             saltus_error err = {0};
             moments sums = {0};
@@ -181,7 +181,7 @@ static void every_call_may_fail(void **state)
             assert_int_equal(status, codes[c] == 2 ? SALTUS_E_NO_MEMORY : SALTUS_E_DEVICE);
             assert_non_null(strstr(err.message, "CUDA error"));
         }
-        assert_true(n_failed * stride_of_cases() > 5);
+        assert_true(n_failed * stride_of_kernels() > 5);
     }
     saltus_model_destroy(m);
 }

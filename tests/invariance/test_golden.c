@@ -289,7 +289,7 @@ static void check_on_gpu(const kase *c, line *l, const char *layout)
               number = find(layout, layouts, N_LAYOUTS);
     int *n = n_of[find(c->plan.method, methods, N_METHODS)][rng][number];
     ++n[0];
-    if ((is_fake() || is_part()) && c->x->kind <= DRAWN &&
+    if ((is_fake() || takes_part()) && c->x->kind <= DRAWN &&
         (n[1] == 2 || (c->x - examples + rng + number) % 5 != 0)) {
         return;
     }

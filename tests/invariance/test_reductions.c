@@ -385,7 +385,7 @@ static void every_call_may_fail(void **state)
     samples all = sample(m, NULL, 0, 1300);
     for (size_t c = 0; c < 2; ++c) {
         int n_failed = 0, n_passed = 0;
-        for (int at = 1; at < 1000; at += (int)stride_of_cases()) {
+        for (int at = 1; at < 1000; at += (int)stride_of_kernels()) {
             char text[40];
             saltus_error err = {0};
             keeper k = {.reduction = &reductions[1 + n_failed % 3]};
@@ -412,7 +412,7 @@ static void every_call_may_fail(void **state)
             assert_int_equal(status, codes[c] == 2 ? SALTUS_E_NO_MEMORY : SALTUS_E_DEVICE);
             assert_non_null(strstr(err.message, "CUDA error"));
         }
-        assert_true(n_failed * stride_of_cases() > 50);
+        assert_true(n_failed * stride_of_kernels() > 50);
     }
     free_samples(&all);
     saltus_model_destroy(m);

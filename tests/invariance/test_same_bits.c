@@ -228,7 +228,7 @@ static void check_tau(saltus_model *m, const char *name, const char *rng, bool h
         if (!bits_has(bits_devices[d])) {
             continue;
         }
-        for (int threads = 1; threads <= 3; threads += is_part() ? 2 : 1) {
+        for (int threads = 1; threads <= 3; threads += takes_part() ? 2 : 1) {
             for (int l = 0; l < (has_lanes ? 3 : 2); ++l) {
                 const saltus_plan_options plan = bits_plan("tau", rng, layouts[l], threads);
                 if (bits_hash_plan(m, bits_devices[d], &plan, 0, 60, grid, N_GRID) != expected) {
@@ -264,7 +264,7 @@ static void leaps_have_the_same_bits_everywhere(void **state)
 {
     char name[20];
     (void)state;
-    const int stride = is_part() ? 5 : 1;
+    const int stride = takes_part() ? 5 : 1;
     for (int i = 0; i < N_BITS_MODELS + 2; i += stride) {
         saltus_model *m =
             i < N_BITS_MODELS ? bits_model(i) : bits_parse(leaping[i - N_BITS_MODELS]);

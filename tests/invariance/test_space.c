@@ -261,7 +261,7 @@ static void threads_change_nothing(void **state)
     if (is_fake()) {
         skip(); /* no GPU takes part */
     }
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i += stride_of_cases()) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i += stride_of_kernels()) {
         check_case(&cases[i], "cpu", PARTICLES);
     }
     check_many(&cases[GROWS], "cpu", "particles");
@@ -306,7 +306,7 @@ static int layouts_for(size_t number)
 {
     const space_case *c = &cases[number];
     const bool is_small = c->text || strcmp(c->name, "abc-lattice") == 0;
-    return (is_part() && number % 3 != 0) || (is_fake() && !is_small) ? 0
+    return (takes_part() && number % 3 != 0) || (is_fake() && !is_small) ? 0
            : plays_warps()                ? (c->text && number % 2 == 0 ? COUNTS : 0)
            : is_fake() && number % 3 != 0 ? COUNTS
                                           : PARTICLES | COUNTS;
@@ -404,7 +404,7 @@ static void slabs_change_nothing(void **state)
                        is_other = k % 3 != (size_t)(i + 2) % 3 && !(k == PLACED && i == 2),
                        has_marks = strstr(cases[k].name, "few for") != NULL, /* but in slabs */
                 is_left_out = (is_fake() && (is_large || is_other || has_marks)) ||
-                              ((plays_warps() || is_part()) && k > 2);
+                              ((plays_warps() || takes_part()) && k > 2);
             if (!is_flat(&cases[k]) && !is_left_out) {
                 char since[20];
                 (void)snprintf(since, sizeof since, "%zu", k);
@@ -418,7 +418,7 @@ static void slabs_change_nothing(void **state)
     }
     no_peer = false;
     assert_true(n_compared > 0);
-    assert_true(!is_fake() || plays_warps() || is_part() || planes_moved > 0);
+    assert_true(!is_fake() || plays_warps() || takes_part() || planes_moved > 0);
     split = NULL;
 }
 
@@ -731,7 +731,7 @@ static void a_failing_gpu_is_reported(void **state)
     if (!is_fake() || plays_warps()) {
         skip();
     }
-    for (int l = is_part(); l < 2; ++l) {
+    for (int l = takes_part(); l < 2; ++l) {
         check_failures(layouts[l]);
     }
     split = "1:1";

@@ -327,8 +327,8 @@ static void every_layout_takes_points(void **state)
     need_gpu("cuda");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         /* each layout has its turn, if not in every case */
-        for (size_t l = i % stride_of_cases(); l < sizeof layouts / sizeof *layouts;
-             l += stride_of_cases()) {
+        for (size_t l = i % stride_of_kernels(); l < sizeof layouts / sizeof *layouts;
+             l += stride_of_kernels()) {
             sweep_case c = cases[i];
             c.layout = layouts[l];
             check(&c);

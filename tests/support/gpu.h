@@ -2,6 +2,8 @@
 #ifndef SALTUS_TESTS_GPU_H
 #define SALTUS_TESTS_GPU_H
 
+#include "effort.h"
+
 #include <saltus/saltus.h>
 
 #include <stdlib.h>
@@ -15,28 +17,10 @@ enum {
     MANY_CALLS = 8 /* of a driver: more in a row than a run can do without */
 };
 
-static inline bool is_fake(void)
-{
-    return getenv("FAKE_CUDA") != NULL;
-}
-
 /* It plays every thread of a warp (tests/fake/warps.h), which takes long. */
 static inline bool plays_warps(void)
 {
     return getenv("FAKE_WARPS") != NULL;
-}
-
-/* A build that takes a part of the tests. */
-static inline bool is_part(void)
-{
-    return getenv("SALTUS_TEST_DIVISOR") != NULL;
-}
-
-/* Steps through lists of cases: kernels that a C compiler makes are slow, and builds may take a
- * part of the tests; all are taken with SALTUS_TEST_LONG. */
-static inline size_t stride_of_cases(void)
-{
-    return getenv("SALTUS_TEST_LONG") ? 1 : is_part() || is_fake() ? 8 : 1;
 }
 
 /* Kernels go to a folder of this test. */

@@ -60,12 +60,6 @@ static saltus_status deliver(void *user, const saltus_block *b, void *prepared, 
     return SALTUS_OK;
 }
 
-int64_t scaled(int64_t n)
-{
-    const char *divisor = getenv("SALTUS_TEST_DIVISOR");
-    return getenv("SALTUS_TEST_LONG") ? n : divisor ? n / atoll(divisor) + 20 : n / 2;
-}
-
 saltus_sink moments_sink(moments *m)
 {
     return (saltus_sink){.user = m, .deliver = deliver};

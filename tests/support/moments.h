@@ -2,11 +2,9 @@
 #ifndef SALTUS_TESTS_MOMENTS_H
 #define SALTUS_TESTS_MOMENTS_H
 
-#include "saltus/saltus.h"
+#include "effort.h"
 
-/** n trajectories with SALTUS_TEST_LONG, else half of them, or a part and a few where
- * SALTUS_TEST_DIVISOR says so. */
-int64_t scaled(int64_t n);
+#include "saltus/saltus.h"
 
 /** Fail with the message in `err`. */
 #define OK(call)                         \

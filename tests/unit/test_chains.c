@@ -1,5 +1,6 @@
 /* Values that come from values that come from values, long sums and deep nesting: as long as files
  * may have them, and on a thread with hardly any stack. */
+#include "../support/effort.h"
 #include "frozen.h"
 
 #include "model/network/model.h"
@@ -146,7 +147,7 @@ static void check_chains(int n)
 static void long_chains_are_followed(void **state)
 {
     (void)state;
-    check_chains(getenv("SALTUS_TEST_DIVISOR") ? LONG / 8 : LONG);
+    check_chains(takes_part() ? LONG / 8 : LONG);
 }
 
 static void circles_are_told_however_long(void **state)

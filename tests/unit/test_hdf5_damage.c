@@ -1,4 +1,5 @@
 /* Result files that are damaged, or that only look like one: every reader ends with a message. */
+#include "../support/effort.h"
 #include "../support/hdf5_checksums.h"
 #include "../support/hdf5_runs.h"
 
@@ -129,9 +130,7 @@ static void damage(struct bytes bad, const checked_block *blocks, size_t n_block
 /* In t.h5. */
 static void damaged_bytes_crash_nothing(void)
 {
-    const int n_rounds = getenv("SALTUS_TEST_DIVISOR") ? 100
-                         : getenv("SALTUS_TEST_LONG")  ? 5000
-                                                       : 160;
+    const int n_rounds = takes_part() ? 100 : takes_all() ? 5000 : 160;
     uint64_t state = 1;
     const struct bytes good = load("t.h5");
     checked_block *blocks = calloc(MOST_BLOCKS, sizeof *blocks);

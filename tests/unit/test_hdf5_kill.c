@@ -1,4 +1,5 @@
 /* Result files whose writer is killed at any moment, and two writers on one name. */
+#include "../support/effort.h"
 #include "../support/hdf5_runs.h"
 
 #include <hdf5.h>
@@ -22,7 +23,7 @@ static volatile int64_t *delivered;
 
 static int n_kills(void)
 {
-    return getenv("SALTUS_TEST_LONG") ? 500 : getenv("SALTUS_TEST_DIVISOR") ? 4 : 40;
+    return takes_all() ? 500 : takes_part() ? 4 : 40;
 }
 
 static int make_shared(void **state)
@@ -185,7 +186,7 @@ ssize_t own_pwrite64(int fd, const void *data, size_t size, off_t at)
 static int kill_at_each_write(saltus_hdf5_layout l, int64_t size)
 {
     l.flush_seconds = 1e-9;
-    for (int64_t n = 0;; n += getenv("SALTUS_TEST_DIVISOR") ? 5 : 1) {
+    for (int64_t n = 0;; n += takes_part() ? 5 : 1) {
         int code = 0;
         (void)unlink("t.h5");
         *delivered = 0;

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "../support/effort.h"
 #include "kernel/base/poisson.h"
 #include "kernel/base/rng.h"
 
@@ -19,7 +20,7 @@ enum { N_MEANS = sizeof means / sizeof *means };
 /* As many numbers, or a tenth where others have taken all of them. */
 static int many(int n)
 {
-    return getenv("SALTUS_TEST_DIVISOR") ? n / 10 : n;
+    return takes_part() ? n / 10 : n;
 }
 
 /* -1: another is needed. */
