@@ -3,7 +3,7 @@
 #include "core/memory.h"
 #include "model/network/model.h"
 #include "read/image.h"
-#include "same_model.h"
+#include "../support/same_model.h"
 
 #include <stdint.h>
 #include <stdio.h>

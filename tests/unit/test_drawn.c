@@ -3,7 +3,7 @@
 #include "../support/moments.h"
 #include "../support/track.h"
 #include "frozen.h"
-#include "same_model.h"
+#include "../support/same_model.h"
 
 #include <math.h>
 #include <stdlib.h>

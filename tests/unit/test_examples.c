@@ -3,7 +3,7 @@
 #include "saltus/saltus.h"
 
 #include "../support/moments.h"
-#include "same_model.h"
+#include "../support/same_model.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 #include "core/file.h"
 #include "model/network/model.h"
-#include "same_model.h"
+#include "../support/same_model.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

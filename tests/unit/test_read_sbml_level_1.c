@@ -3,7 +3,7 @@
 #include "sbml_text.h"
 
 #include "../support/bits.h"
-#include "same_model.h"
+#include "../support/same_model.h"
 
 /* A document in which R, with this law, consumes one species of 100 molecules in a cell of size 1;
  * k is 0.1. */

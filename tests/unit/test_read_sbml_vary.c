@@ -3,7 +3,7 @@
  */
 #include "../support/samples.h"
 #include "model/network/network.h"
-#include "same_model.h"
+#include "../support/same_model.h"
 #include "sbml_text.h"
 
 #define TIME_SYMBOL               \

@@ -1,7 +1,7 @@
 /* Stoichiometries that are not whole: scaled, drawn, of the mean field. */
 #include "../support/moments.h"
 #include "frozen.h"
-#include "same_model.h"
+#include "../support/same_model.h"
 
 #include <math.h>
 #include <stdlib.h>
