@@ -330,13 +330,13 @@ def test_files_that_are_not_whole(command, tmp_path):
     pytest.importorskip("h5py")
     model, file, page = tmp_path / "m.yaml", tmp_path / "o.h5", tmp_path / "page.html"
     model.write_text("species: {A: 2000, B: 0}\nreactions: {r: A -> B @ 1, s: B -> A @ 1}\n")
-    run = subprocess.Popen([os.environ["SALTUS_COMMAND"], "run", model, "--until", "20", "--runs",
-                            "1000000", "--threads", "1", "-q", "-o", file])
+    run = subprocess.Popen([os.environ["SALTUS_COMMAND"], "run", model, "--until", "20", "--points",
+                            "21", "--runs", "1000000", "--threads", "1", "-q", "-o", file])
     try:
         for ends in (False, True):  # while it is written, and when its writer was killed
             end, runs = time.time() + 60, 0
             while not runs and time.time() < end:
-                time.sleep(0.5)
+                time.sleep(0.1)
                 with_runs = saltus.open(file) if file.exists() else None
                 runs = with_runs.attrs["trajectories"] if with_runs is not None else 0
             if ends:

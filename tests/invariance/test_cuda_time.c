@@ -226,6 +226,75 @@ static void laws_that_drift_have_the_bits_of_the_cpu(void **state)
     saltus_model_destroy(m);
 }
 
+/* One in a law that drifts, as bounds and as numbers: kernels have no functions but the model's. */
+static void check_function(int op, const char *function)
+{
+    static const char *const in[] = {"global", "registers"};
+    char text[300];
+    const bool is_above_1 = op == SALTUS_OP_ACOSH || op == SALTUS_OP_ASEC || op == SALTUS_OP_ACSC ||
+                            op == SALTUS_OP_ACOTH;
+    const bool has_two = op == SALTUS_OP_ROOT || op == SALTUS_OP_QUOTIENT || op == SALTUS_OP_REM;
+    const char *argument = op == SALTUS_OP_FACTORIAL ? "piecewise(2, time < 2, 4)"
+                           : is_above_1              ? "1.1 + time/9"
+                           : has_two                 ? "3, 1.3 + time"
+                                                     : "0.3 + time/9";
+    (void)snprintf(text, sizeof text,
+                   "species: {A: 9}\nrules: {f: \"%s(%s)\"}\n"
+                   "reactions:\n  a: 0 -> A @ 3*abs(f)\n  b: A -> 0 @ A*(1 + 0.1*f)^2\n",
+                   function, argument);
+    saltus_model *m = bits_parse(text);
+    const uint64_t expected = bits_hash(m, "cpu:generic", "scalar", 1, 3, 20, grid, N_GRID);
+    for (size_t l = 0; l < 2; l += stride_of_cases()) {
+        const saltus_plan_options plan = bits_plan("direct", "philox", in[l], 0);
+        if (bits_hash_plan(m, "cuda", &plan, 3, 20, grid, N_GRID) != expected) {
+            fail_msg("%s: other bits with layout %s", function, in[l]);
+        }
+        check_that_none_runs_again(m, function, "direct", in[l], 20);
+    }
+    saltus_model_destroy(m);
+}
+
+static void functions_have_the_bits_of_the_cpu(void **state)
+{
+    static const char *const functions[] = {
+#define FUNCTION(name, text, n) [SALTUS_OP_##name] = (n) > 0 ? (text) : "",
+        SALTUS_OP_LIST(FUNCTION)
+#undef FUNCTION
+    };
+    (void)state;
+    need_gpu("cuda");
+    for (int op = SALTUS_OP_EXP; op < SALTUS_N_OPS; ++op) {
+        const bool has_parts = op == SALTUS_OP_SEC || op == SALTUS_OP_CSC || op == SALTUS_OP_REM;
+        if (has_parts || op % (int)stride_of_kernels() == 0) {
+            check_function(op, functions[op]);
+        }
+    }
+}
+
+/* Likewise distributions. */
+static void distributions_have_the_bits_of_the_cpu(void **state)
+{
+    static const char *const drawn[] = {
+        "uniform(1, 2)",    "normal(1, 0.1)", "exponential(2)",      "gamma(2, 0.5)",
+        "lognormal(0, 1)",  "poisson(3)",     "poisson(30, 20, 40)", "binomial(50, 0.4)",
+        "binomial(9, 0.1)", "bernoulli(0.5)", "laplace(1, 0.1)",     "cauchy(0, 1, -9, 9)",
+        "chisquare(3)",     "rayleigh(1)"};
+    (void)state;
+    need_gpu("cuda");
+    for (size_t i = 0; i < sizeof drawn / sizeof *drawn; i += stride_of_cases()) {
+        char text[300];
+        (void)snprintf(text, sizeof text,
+                       "species: {A: 3}\nparameters: {k: 1}\nreactions:\n"
+                       "  a: 0 -> A @ 5*(1 + abs(k))\n  b: A -> 0 @ 1\n"
+                       "events: {e: {when: A > 9, set: {A: 4, k: \"%s\"}}}\n",
+                       drawn[i]);
+        saltus_model *m = bits_parse(text);
+        check_bits(m, drawn[i], REGISTERS, 30);
+        check_that_none_runs_again(m, drawn[i], "direct", "global", 30);
+        saltus_model_destroy(m);
+    }
+}
+
 /* Integrated, with steps that end where rates jump and bend. */
 static void rates_that_bend_have_the_bits_of_the_cpu(void **state)
 {
@@ -434,6 +503,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(laws_that_drift_have_the_bits_of_the_cpu),
         cmocka_unit_test(laws_that_drift_have_registers),
+        cmocka_unit_test(functions_have_the_bits_of_the_cpu),
+        cmocka_unit_test(distributions_have_the_bits_of_the_cpu),
         cmocka_unit_test(laws_are_none_where_the_run_ends),
         cmocka_unit_test(events_have_registers),
         cmocka_unit_test(events_have_tables),

@@ -531,7 +531,7 @@ SALTUS_OUTLINE saltus_interval saltus_interval_apply(int op, saltus_interval a, 
     case SALTUS_OP_##name:             \
         return SALTUS_INTERVAL_##name(a, b, c);
         /* some operations only copy: NOLINTNEXTLINE(bugprone-branch-clone) */
-        SALTUS_OP_LIST(SALTUS_CASE)
+        SALTUS_APPLY_LIST(SALTUS_CASE)
 #undef SALTUS_CASE
     default:
         return saltus_interval_select(a, b, c);

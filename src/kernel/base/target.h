@@ -170,8 +170,9 @@ static inline void saltus_play(void (*thread)(void), int64_t n_threads)
 
 /* Large functions that are called from several places: on a CPU they stand once, on a GPU, where a
  * call would send all that is in registers to memory, inline, but where only what is rare calls
- * them (ode/rate_thread.h). */
-#if SALTUS_DEVICE && !SALTUS_RATE_THREADS
+ * them (ode/rate_thread.h), and where events and the like call so many that their compilation would
+ * take its time (SALTUS_CALLS, which the host defines). */
+#if SALTUS_DEVICE && !SALTUS_RATE_THREADS && !SALTUS_CALLS
 #define SALTUS_LARGE_FN SALTUS_FN
 #else
 #define SALTUS_LARGE_FN SALTUS_OUTLINE

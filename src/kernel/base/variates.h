@@ -80,12 +80,13 @@ SALTUS_FN double saltus_rise(double x)
 }
 
 /* ln(1 - p) for 0 <= p <= 1/2. */
-SALTUS_FN double saltus_log_rest(double p)
+SALTUS_OUTLINE double saltus_log_rest(double p)
 {
     if (p > 0.01) {
         return saltus_log(1.0 - p);
     }
     double sum = 0.0;
+    SALTUS_ONE_BY_ONE
     for (int i = 9; i > 0; --i) {
         sum = p * (1.0 / (double)i + sum);
     }
@@ -93,7 +94,7 @@ SALTUS_FN double saltus_log_rest(double p)
 }
 
 /* What Stirling's formula leaves of ln n!, n whole and at least 1. */
-SALTUS_FN double saltus_stirling_rest(double n)
+SALTUS_OUTLINE double saltus_stirling_rest(double n)
 {
     if (n < 10.0) {
         return saltus_log_factorial[(int)n] -
@@ -104,13 +105,14 @@ SALTUS_FN double saltus_stirling_rest(double n)
 }
 
 /* x ln(x / m) + m - x, x and m above 0: Loader's deviance. */
-SALTUS_FN double saltus_deviance(double x, double m)
+SALTUS_OUTLINE double saltus_deviance(double x, double m)
 {
     if (!(saltus_abs(x - m) < 0.1 * (x + m))) {
         return x * saltus_log(x / m) + m - x;
     }
     const double v = (x - m) / (x + m);
     double sum = (x - m) * v, term = 2.0 * x * v;
+    SALTUS_ONE_BY_ONE
     for (int j = 1; j < 40; ++j) {
         term *= v * v;
         sum += term / (double)(2 * j + 1);
@@ -382,23 +384,6 @@ SALTUS_OUTLINE double saltus_draw_one_by_one(saltus_chance *c, int op, double a,
     return first;
 }
 
-SALTUS_FN double saltus_draw_whole(saltus_chance *c, int op, double a, double b, double low,
-                                   double high)
-{
-    const double least = saltus_ceil(low), most = saltus_floor(high);
-    const int varies = op == SALTUS_OP_POISSON ? a > 0.0 : a > 0.0 && b > 0.0 && b < 1.0;
-    for (int i = 0; i < SALTUS_VARIATE_MISSES; ++i) {
-        const double k =
-            op == SALTUS_OP_POISSON ? saltus_draw_poisson(c, a) : saltus_draw_binomial(c, a, b);
-        if (least <= k && k <= most) {
-            return k;
-        }
-    }
-    const double from = least < 0.0 ? 0.0 : least;
-    const double to = op == SALTUS_OP_BINOMIAL && most > a ? a : most;
-    return varies && from <= to ? saltus_draw_one_by_one(c, op, a, b, from, to) : saltus_nothing();
-}
-
 /* ---- parameters ---- */
 
 SALTUS_FN int saltus_is_finite(double x)
@@ -468,6 +453,33 @@ SALTUS_OUTLINE int saltus_variate_wrong(int op, int n, const double *a)
     return -1;
 }
 
+/* Distributions from which values may be drawn, a bit for each in the order of SALTUS_VARIATE_LIST.
+ * Kernels of a model have no others, because their compilation takes its time. */
+#ifndef SALTUS_DISTRIBUTIONS
+#define SALTUS_DISTRIBUTIONS 0xfffu
+#endif
+#define SALTUS_DRAWS(name) \
+    ((SALTUS_DISTRIBUTIONS >> (SALTUS_OP_##name - SALTUS_OP_FIRST_VARIATE)) & 1u)
+#define SALTUS_IF_DRAWN(name, value) (SALTUS_DRAWS(name) ? (value) : 0.0)
+
+SALTUS_FN double saltus_draw_whole(saltus_chance *c, int op, double a, double b, double low,
+                                   double high)
+{
+    const double least = saltus_ceil(low), most = saltus_floor(high);
+    const int varies = op == SALTUS_OP_POISSON ? a > 0.0 : a > 0.0 && b > 0.0 && b < 1.0;
+    for (int i = 0; i < SALTUS_VARIATE_MISSES; ++i) {
+        const double k = op == SALTUS_OP_POISSON
+                             ? SALTUS_IF_DRAWN(POISSON, saltus_draw_poisson(c, a))
+                             : SALTUS_IF_DRAWN(BINOMIAL, saltus_draw_binomial(c, a, b));
+        if (least <= k && k <= most) {
+            return k;
+        }
+    }
+    const double from = least < 0.0 ? 0.0 : least;
+    const double to = op == SALTUS_OP_BINOMIAL && most > a ? a : most;
+    return varies && from <= to ? saltus_draw_one_by_one(c, op, a, b, from, to) : saltus_nothing();
+}
+
 /* A variate between bounds, of parameters that are in order; NaN: hardly anything lies there. */
 SALTUS_FN double saltus_variate_between(saltus_chance *c, int op, double a, double b, double low,
                                         double high)
@@ -478,31 +490,39 @@ SALTUS_FN double saltus_variate_between(saltus_chance *c, int op, double a, doub
         saltus_chance_next(c, u);
         return a + (b - a) * u[0];
     case SALTUS_OP_NORMAL:
-        return a + b * saltus_draw_normal_between(c, (low - a) / b, (high - a) / b);
+        return SALTUS_IF_DRAWN(
+            NORMAL, a + b * saltus_draw_normal_between(c, (low - a) / b, (high - a) / b));
     case SALTUS_OP_LOGNORMAL:
         low = low > 0.0 ? (saltus_log(low) - a) / b : -SALTUS_INFINITY;
         high = high > 0.0 ? (saltus_log(high) - a) / b : -SALTUS_INFINITY;
         return high == low && high < 0.0 && !saltus_is_finite(high)
                    ? saltus_nothing()
-                   : saltus_exp(a + b * saltus_draw_normal_between(c, low, high));
+                   : SALTUS_IF_DRAWN(LOGNORMAL,
+                                     saltus_exp(a + b * saltus_draw_normal_between(c, low, high)));
     case SALTUS_OP_EXPONENTIAL:
         low = low > 0.0 ? low : 0.0;
         return high < low ? saltus_nothing()
-                          : low + saltus_draw_exponential(c, (high - low) * a) / a;
+                          : SALTUS_IF_DRAWN(EXPONENTIAL,
+                                            low + saltus_draw_exponential(c, (high - low) * a) / a);
     case SALTUS_OP_GAMMA:
-        return b * saltus_draw_gamma(c, a, low / b, high / b);
+        return SALTUS_IF_DRAWN(GAMMA, b * saltus_draw_gamma(c, a, low / b, high / b));
     case SALTUS_OP_CHISQUARE:
-        return 2.0 * saltus_draw_gamma(c, 0.5 * a, 0.5 * low, 0.5 * high);
+        return SALTUS_IF_DRAWN(CHISQUARE,
+                               2.0 * saltus_draw_gamma(c, 0.5 * a, 0.5 * low, 0.5 * high));
     case SALTUS_OP_RAYLEIGH: {
         low = low > 0.0 ? 0.5 * (low / a) * (low / a) : 0.0;
         const double room = high > 0.0 ? 0.5 * (high / a) * (high / a) - low : -1.0;
-        return room < 0.0 ? saltus_nothing()
-                          : a * saltus_sqrt(2.0 * (low + saltus_draw_exponential(c, room)));
+        return room < 0.0
+                   ? saltus_nothing()
+                   : SALTUS_IF_DRAWN(
+                         RAYLEIGH, a * saltus_sqrt(2.0 * (low + saltus_draw_exponential(c, room))));
     }
     case SALTUS_OP_LAPLACE:
-        return a + b * saltus_draw_laplace(c, (low - a) / b, (high - a) / b);
+        return SALTUS_IF_DRAWN(LAPLACE,
+                               a + b * saltus_draw_laplace(c, (low - a) / b, (high - a) / b));
     case SALTUS_OP_CAUCHY:
-        return a + b * saltus_draw_cauchy(c, (low - a) / b, (high - a) / b);
+        return SALTUS_IF_DRAWN(CAUCHY,
+                               a + b * saltus_draw_cauchy(c, (low - a) / b, (high - a) / b));
     case SALTUS_OP_BERNOULLI:
         saltus_chance_next(c, u);
         return u[0] < a ? 1.0 : 0.0;

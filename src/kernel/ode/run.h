@@ -399,7 +399,7 @@ SALTUS_FN void saltus_ode_find(saltus_trajectory *p, saltus_ode *o, const double
         if (saltus_ode_needs_dense(p, o, times)) {
             saltus_ode_dense(o, o->size, was_stiff);
         }
-        if (o->fires) {
+        if (SALTUS_ODE_FIRES(o)) {
             o->theta = saltus_ode_find_event(o, o->target);
         }
         if (saltus_ode_watches(p, o)) {
@@ -465,7 +465,7 @@ SALTUS_FN int saltus_ode_land(saltus_trajectory *p, saltus_direct *d, saltus_ode
         if (!(end < o->until)) { /* at a kink */
             SALTUS_ODE_BREAK_OFF(o);
         }
-        return o->fires && saltus_ode_fire(p, d, o, o->word) != SALTUS_FINE ? -1 : 0;
+        return SALTUS_ODE_FIRES(o) && saltus_ode_fire(p, d, o, o->word) != SALTUS_FINE ? -1 : 0;
     }
     if (p->carried.n_stalled > SALTUS_MAX_CASCADE) {
         (void)saltus_trajectory_fail(p, SALTUS_EVENT_STORM, 0, 0.0);

@@ -317,6 +317,8 @@ typedef struct saltus_ode {
 } saltus_ode;
 
 #define SALTUS_ODE_IS_MEAN(o) (SALTUS_DEVICE ? SALTUS_MEAN : (o)->is_mean)
+/* Whether a reaction ends the step; the mean field has none that does. */
+#define SALTUS_ODE_FIRES(o) (!(SALTUS_DEVICE && SALTUS_MEAN) && (o)->fires)
 
 /** How many components there are by method direct, or by method ode. */
 SALTUS_FN int32_t saltus_ode_components(const saltus_tables *t, int is_mean)

@@ -2,6 +2,7 @@
  * of the components of a step (kernel/ode/ode_global.h). */
 #include "backend/cuda/codegen/motion.h"
 
+#include "backend/cuda/codegen/operations.h"
 #include "backend/cuda/codegen/registers_text.h"
 #include "kernel/base/ops.h"
 
@@ -11,11 +12,10 @@
 /* Of larger models the thread's memory or the compiler's time would grow too much. */
 enum { MOST_COMPONENTS = 8, MOST_OPERATIONS = 100 };
 
-/* Whether `motion` is short, and no rate bends. */
-static bool fits(const saltus_tables *t)
+bool saltus_motion_is_written(const saltus_tables *t)
 {
-    return t->n_rates < MOST_COMPONENTS && t->motion.n <= MOST_OPERATIONS && !t->has_tables &&
-           t->n_kinks == 0 && t->n_delayed == 0;
+    return t->n_rates > 0 && t->n_rates < MOST_COMPONENTS && t->motion.n <= MOST_OPERATIONS &&
+           !t->has_tables && t->n_kinks == 0 && t->n_delayed == 0;
 }
 
 /* Whether there is a program beside `motion`: of a rule, an event, a law that does not move. */
@@ -103,17 +103,11 @@ saltus_status saltus_motion_text(const saltus_tables *tables, const uint8_t *var
                                  saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    static const char kernel[] = "#include \"kernel/ode/ode_global.h\"\n";
     held_rows h = {.t = tables};
     size_t size = 0;
     char *motion = NULL;
     FILE *out = NULL;
     *text = NULL;
-    if (!fits(tables)) {
-        *text = strdup(kernel);
-        SALTUS_NEED(*text);
-        goto done;
-    }
     out = open_memstream(&motion, &size);
     SALTUS_NEED(out);
     const saltus_writer w = {.t = tables, .varies = varies, .out = out};
@@ -124,11 +118,11 @@ saltus_status saltus_motion_text(const saltus_tables *tables, const uint8_t *var
         fprintf(out, "#define SALTUS_EVENTS 0\n");
     }
     if (has_others(tables)) {
-        saltus_put_run_list(&w);
+        saltus_put_run_list(tables, out);
     } else {
         fprintf(out, "#define SALTUS_PROGRAMS 0\n");
     }
-    fputs(kernel, out);
+    fputs("#include \"kernel/ode/ode_global.h\"\n", out);
     put_motion(&h, out);
     if (in_registers) {
         saltus_put_rate_thread(&w);

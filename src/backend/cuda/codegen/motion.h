@@ -5,11 +5,15 @@
 #include "core/status.h"
 #include "kernel/base/tables.h"
 
-/** The text of a kernel of layout `global` for a model with rate rules. Where these are few and
- * nothing else of the model is a program, they are written out, and a step's numbers stand in the
- * thread; and where reactions are few, too, all of a trajectory stands in registers. Else the
- * kernel is the same for all models, since it takes seconds to compile. `varies` is that of
- * saltus_needs. The caller frees *text with free(). */
+#include <stdbool.h>
+
+/** Whether what moves by a model's rate rules is written into its kernel: where they are few, and
+ * nothing but their program is needed for a step. A step's numbers then stand in the thread; where
+ * reactions are few, too, all of a trajectory stands in registers. */
+bool saltus_motion_is_written(const saltus_tables *tables);
+
+/** The text of such a kernel of layout `global`. `varies` is that of saltus_needs. The caller frees
+ * *text with free(). */
 SALTUS_MUST_CHECK saltus_status saltus_motion_text(const saltus_tables *tables,
                                                    const uint8_t *varies, char **text,
                                                    saltus_error *err);

@@ -1,6 +1,7 @@
 /* Kernels in registers for laws that drift with time: what kernel/ssa/drift_driver.h asks for.
  * Every operation on intervals is written out. Choice and bits are those of kernel/ssa/thinned.h.
  */
+#include "backend/cuda/codegen/operations.h"
 #include "backend/cuda/codegen/registers_text.h"
 
 #include "kernel/base/ops.h"
@@ -19,13 +20,6 @@ static void put_operand(const saltus_writer *w, int at)
     } else {
         fprintf(w->out, "i%d", at);
     }
-}
-
-/* Whether intervals of numbers are what they would be anyway. */
-static bool is_arithmetic(int op)
-{
-    return op == SALTUS_OP_ADD || op == SALTUS_OP_SUB || op == SALTUS_OP_MUL ||
-           op == SALTUS_OP_DIV || op == SALTUS_OP_NEG;
 }
 
 /* Write a function of the state that runs a program on intervals. */
@@ -52,7 +46,7 @@ static void put_interval(const saltus_writer *w, const char *name, int number, s
         put_operand(w, q->c);
         fprintf(w->out, ";\n        (void)b, (void)c;\n        i%d = ", q->dst);
         const char *op = saltus_op_name(q->op);
-        if (!is_arithmetic(q->op)) {
+        if (!saltus_is_arithmetic(q->op)) {
             fprintf(w->out,
                     "saltus_interval_are_numbers(a, b, c)\n                 ? "
                     "saltus_interval_number(saltus_apply(SALTUS_OP_%s, a.lo, b.lo, c.lo))\n"
@@ -66,32 +60,11 @@ static void put_interval(const saltus_writer *w, const char *name, int number, s
     fprintf(w->out, ";\n}\n");
 }
 
-/* Write which operations on numbers intervals need: their own, and those that others are made of.
- */
 void saltus_put_drift_head(const saltus_writer *w)
 {
-    static const struct {
-        saltus_op of, needs;
-    } parts[] = {{SALTUS_OP_SEC, SALTUS_OP_COS},
-                 {SALTUS_OP_CSC, SALTUS_OP_SIN},
-                 {SALTUS_OP_REM, SALTUS_OP_QUOTIENT}};
-    bool is_needed[SALTUS_N_OPS] = {false};
-    for (int i = 0; i < w->t->n_bound_code; ++i) {
-        const int op = w->t->bound_code[i].op;
-        if (op < SALTUS_N_OPS && !is_arithmetic(op)) {
-            is_needed[op] = true;
-        }
-    }
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i) {
-        is_needed[parts[i].needs] |= is_needed[parts[i].of];
-    }
-    fprintf(w->out, "#define SALTUS_DRIFTS 1\n#define SALTUS_APPLY_LIST(X)");
-    for (int op = 0; op < SALTUS_N_OPS; ++op) {
-        if (is_needed[op]) {
-            fprintf(w->out, " X(%s, \"\", 0)", saltus_op_name(op));
-        }
-    }
-    fprintf(w->out, "\n#include \"kernel/base/intervals.h\"\n");
+    fprintf(w->out, "#define SALTUS_DRIFTS 1\n");
+    saltus_put_apply_list(w->t, w->out);
+    fprintf(w->out, "#include \"kernel/base/intervals.h\"\n");
 }
 
 void saltus_put_drift_state(const saltus_writer *w)

@@ -1,6 +1,7 @@
 /* Kernels in registers for models with events, clocks and values that are drawn: what
  * kernel/ssa/event_driver.h asks for. Variables and flags are in registers, too. */
 #include "backend/cuda/codegen/recorded.h"
+#include "backend/cuda/codegen/operations.h"
 #include "backend/cuda/codegen/registers_text.h"
 
 #include "kernel/base/ops.h"
@@ -48,28 +49,11 @@ static bool looks_at_triggers(const saltus_tables *t)
     return t->watches_state || t->n_moving_triggers > 0;
 }
 
-void saltus_put_run_list(const saltus_writer *w)
-{
-    bool is_needed[SALTUS_N_OPS] = {[SALTUS_OP_ADD] = true};
-    for (int i = 0; i < w->t->n_code; ++i) {
-        if (w->t->code[i].op < SALTUS_N_OPS) {
-            is_needed[w->t->code[i].op] = true;
-        }
-    }
-    fprintf(w->out, "#define SALTUS_RUN_LIST(X)");
-    for (int op = 0; op < SALTUS_N_OPS; ++op) {
-        if (is_needed[op]) {
-            fprintf(w->out, " X(%s, \"\", 0)", saltus_op_name(op));
-        }
-    }
-    fprintf(w->out, "\n");
-}
-
 void saltus_put_event_head(const saltus_writer *w)
 {
-    fprintf(w->out, "#define SALTUS_HAPPENINGS 1\n%s",
-            w->t->n_variates > 0 ? "" : "#define SALTUS_VARIATES 0\n");
-    saltus_put_run_list(w);
+    fprintf(w->out, "#define SALTUS_HAPPENINGS 1\n");
+    saltus_put_distributions(w->t, w->out);
+    saltus_put_run_list(w->t, w->out);
 }
 
 void saltus_put_event_state(const saltus_writer *w)

@@ -46,8 +46,6 @@ int saltus_n_varying(const saltus_tables *t, const uint8_t *varies);
 
 /** The operations of a program, one behind the other. */
 void saltus_put_code(const saltus_writer *w, saltus_program p);
-/** Which operations programs that are run have; those that are written as text need none. */
-void saltus_put_run_list(const saltus_writer *w);
 /** A function of the state, of this name and number, that runs a program. What it reads of rules is
  * saltus_ruleN. */
 void saltus_put_program(const saltus_writer *w, const char *name, int number, saltus_program p);

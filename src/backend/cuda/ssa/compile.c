@@ -2,12 +2,14 @@
 #include "backend/cuda/ssa/layouts.h"
 #include "backend/cuda/ssa/packing.h"
 #include "backend/cuda/codegen/motion.h"
+#include "backend/cuda/codegen/operations.h"
 #include "backend/cuda/codegen/recorded.h"
 #include "backend/cuda/codegen/registers.h"
 #include "core/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static saltus_status table_text(const saltus_ssa_layout *layout, const saltus_tables *tables,
                                 const saltus_columns *columns, char **text, saltus_error *err)
@@ -71,9 +73,9 @@ done:
 
 /* Compile a kernel's text such that n blocks run on a multiprocessor at once; 0: as many as the
  * compiler thinks right. */
-static saltus_status compile(const saltus_ssa_layout *layout, int n, bool draws,
-                             const saltus_columns *columns, const char *text,
-                             const saltus_limits *limits, saltus_image *out, saltus_error *err)
+static saltus_status compile(const saltus_ssa_layout *layout, int n, const saltus_columns *columns,
+                             const char *text, const saltus_limits *limits, saltus_image *out,
+                             saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     char *whole = NULL, least[60] = "";
@@ -83,14 +85,13 @@ static saltus_status compile(const saltus_ssa_layout *layout, int n, bool draws,
     if (n > 0) {
         (void)snprintf(least, sizeof least, "#define SALTUS_LEAST_BLOCKS %d\n", n);
     }
-    /* The tree's kernel is the same for all models, or all that draw values, or have programs … */
+    /* The tree's kernel is the same for all models with the same functions, or none … */
     const bool is_tree = layout->state == SALTUS_STATE_TREE;
     if (asprintf(&whole,
                  "#define SALTUS_RNG %d\n#define SALTUS_COLUMNS %d\n#define SALTUS_OBSERVABLES %d\n"
-                 "#define SALTUS_LARGEST_BLOCK %d\n%s%s%s",
+                 "#define SALTUS_LARGEST_BLOCK %d\n%s%s",
                  layout->needs.rng, is_tree ? 0 : columns->n_counts,
-                 is_tree ? 0 : columns->n_observables, largest, least,
-                 is_tree && !draws ? "#define SALTUS_VARIATES 0\n" : "", text) < 0) {
+                 is_tree ? 0 : columns->n_observables, largest, least, text) < 0) {
         whole = NULL;
         SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
     }
@@ -123,30 +124,38 @@ static saltus_status tree_text(const saltus_ssa_layout *layout, const saltus_tab
     saltus_status status = SALTUS_OK;
     const bool is_mean = layout->needs.method == SALTUS_METHOD_ODE;
     const bool leaps = saltus_method_of(layout->needs.method)->leaps;
-    char *kernel = NULL;
-    if (leaps || is_mean || tables->n_rates == 0) {
-        if (asprintf(&kernel, "#include \"kernel/%s.h\"\n",
-                     leaps     ? "tau/tau_global"
-                     : is_mean ? "ode/ode_global"
-                               : "ssa/direct_global") < 0) {
-            kernel = NULL;
-        }
-        SALTUS_NEED(kernel);
+    const bool is_written = !leaps && !is_mean && saltus_motion_is_written(tables);
+    const bool acts = is_mean || acts_by_itself(tables);
+    char *motion = NULL;
+    size_t size;
+    FILE *out = open_memstream(text, &size);
+    SALTUS_NEED(out);
+    (void)fprintf(out, "%s%s%s%s%s%s%s#define SALTUS_MEAN %d\n#define SALTUS_BLOCK 1\n",
+                  tables->n_thinned > 0 ? "#define SALTUS_THINNED 1\n" : "",
+                  tables->has_tables ? "#define SALTUS_TABLES 1\n" : "",
+                  is_mean || tables->n_code > 0 ? "" : "#define SALTUS_PROGRAMS 0\n",
+                  acts ? "" : "#define SALTUS_EVENTS 0\n",
+                  acts && !is_mean && !leaps ? "#define SALTUS_CALLS 1\n" : "",
+                  tables->by_species ? "" : "#define SALTUS_BY_SPECIES 0\n",
+                  tables->n_hubs > 0 ? "#define SALTUS_HUBS 1\n" : "", is_mean);
+    saltus_put_distributions(tables, out);
+    if (is_written) {
+        status = saltus_motion_text(tables, not_in_text(&layout->needs, tables), &motion, err);
+        (void)fputs(motion ? motion : "", out);
+        free(motion);
     } else {
-        SALTUS_TRY(saltus_motion_text(tables, not_in_text(&layout->needs, tables), &kernel, err));
+        if (acts) {
+            saltus_put_shared_lists(tables, out);
+        }
+        (void)fprintf(out, "#include \"kernel/%s.h\"\n",
+                      leaps                            ? "tau/tau_global"
+                      : is_mean || tables->n_rates > 0 ? "ode/ode_global"
+                                                       : "ssa/direct_global");
     }
-    if (asprintf(text, "%s%s%s%s%s%s#define SALTUS_MEAN %d\n#define SALTUS_BLOCK 1\n%s",
-                 tables->n_thinned > 0 ? "#define SALTUS_THINNED 1\n" : "",
-                 tables->has_tables ? "#define SALTUS_TABLES 1\n" : "",
-                 is_mean || tables->n_code > 0 ? "" : "#define SALTUS_PROGRAMS 0\n",
-                 is_mean || acts_by_itself(tables) ? "" : "#define SALTUS_EVENTS 0\n",
-                 tables->by_species ? "" : "#define SALTUS_BY_SPECIES 0\n",
-                 tables->n_hubs > 0 ? "#define SALTUS_HUBS 1\n" : "", is_mean, kernel) < 0) {
-        *text = NULL;
+    if (fclose(out) != 0 && status == SALTUS_OK) {
+        SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
     }
-    SALTUS_NEED(*text);
 done:
-    free(kernel);
     return status;
 }
 
@@ -175,7 +184,7 @@ saltus_status saltus_layout_compile(const saltus_ssa_layout *layout, const saltu
         *entry = "saltus_global";
         SALTUS_TRY(tree_text(layout, tables, &text, err));
     }
-    SALTUS_TRY(compile(layout, wanted, tables->n_variates > 0, columns, text, limits, out, err));
+    SALTUS_TRY(compile(layout, wanted, columns, text, limits, out, err));
     /* If state in registers spills, fewer threads are better: blocks of a multiprocessor to try, 0
      * for as many as the compiler thinks right. */
     const int tries[] = {wanted - 1, 0, 1};
@@ -185,8 +194,7 @@ saltus_status saltus_layout_compile(const saltus_ssa_layout *layout, const saltu
                                : 3;
          i < 3 && out->usage.spill_bytes > 0 && layout->state == SALTUS_STATE_REGISTERS; ++i) {
         saltus_free(out->image);
-        SALTUS_TRY(
-            compile(layout, tries[i], tables->n_variates > 0, columns, text, limits, out, err));
+        SALTUS_TRY(compile(layout, tries[i], columns, text, limits, out, err));
     }
 done:
     free(text);
