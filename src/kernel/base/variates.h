@@ -456,7 +456,7 @@ SALTUS_OUTLINE int saltus_variate_wrong(int op, int n, const double *a)
 /* Distributions from which values may be drawn, a bit for each in the order of SALTUS_VARIATE_LIST.
  * Kernels of a model have no others, because their compilation takes its time. */
 #ifndef SALTUS_DISTRIBUTIONS
-#define SALTUS_DISTRIBUTIONS 0xfffu
+#define SALTUS_DISTRIBUTIONS 0xffffffffu
 #endif
 #define SALTUS_DRAWS(name) \
     ((SALTUS_DISTRIBUTIONS >> (SALTUS_OP_##name - SALTUS_OP_FIRST_VARIATE)) & 1u)

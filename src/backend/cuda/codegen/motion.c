@@ -7,7 +7,6 @@
 #include "kernel/base/ops.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Of larger models the thread's memory or the compiler's time would grow too much. */
 enum { MOST_COMPONENTS = 8, MOST_OPERATIONS = 100 };

@@ -1,7 +1,7 @@
 /* Kernels in registers for models with events, clocks and values that are drawn: what
  * kernel/ssa/event_driver.h asks for. Variables and flags are in registers, too. */
-#include "backend/cuda/codegen/recorded.h"
 #include "backend/cuda/codegen/operations.h"
+#include "backend/cuda/codegen/recorded.h"
 #include "backend/cuda/codegen/registers_text.h"
 
 #include "kernel/base/ops.h"

@@ -9,7 +9,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static saltus_status table_text(const saltus_ssa_layout *layout, const saltus_tables *tables,
                                 const saltus_columns *columns, char **text, saltus_error *err)
