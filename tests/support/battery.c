@@ -92,7 +92,9 @@ static double uniform(word_source *next, void *user)
     sort(w, N);
     for (int i = 0; i < N; ++i) {
         const double u = (w[i] + 0.5) * 0x1p-32;
-        most = fmax(most, fmax(u - (double)i / N, (i + 1.0) / N - u));
+        const double below = u - (double)i / N, above = (i + 1.0) / N - u;
+        most = below > most ? below : most; /* fmax here is too much for gcc 12 on aarch64 */
+        most = above > most ? above : most;
     }
     free(w);
     return 2.0 * sqrt(N) * most;
