@@ -17,7 +17,8 @@ from . import _native
 from ._convert import from_antimony, from_gillespy2, from_pysb
 from ._errors import (DeviceError, Error, Interrupted, InvalidError, ModelError, NumericError,
                       UnavailableError)
-from ._model import Model, build, devices, read
+from ._model import Model, devices
+from ._read import build, read
 from ._report import report
 from ._result import Result, open, plot
 from ._sweep import lin, log

@@ -9,7 +9,7 @@ from typing import Any, Callable, Mapping, Sequence
 
 from ._errors import Error, FileError, InvalidError, ModelError, UnavailableError
 from ._files import is_foreign
-from ._model import read
+from ._read import read
 from ._report import report
 from ._result import Result, open as open_result, plot as plot_sweep
 

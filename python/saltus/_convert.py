@@ -5,7 +5,8 @@ import re
 from typing import Any
 
 from ._errors import ModelError, need
-from ._model import Model, build, read
+from ._model import Model
+from ._read import build, read
 
 
 def from_antimony(text: str, **options: Any) -> Model:

@@ -94,7 +94,7 @@ def _parts(data: Any, title: Optional[str]) -> dict[str, str]:
 
 def _model_of(data: Any) -> Any:
     """The model that was simulated, if it is known and can be read here."""
-    from ._model import read
+    from ._read import read
     if isinstance(data, Result) and data._origin is not None:
         return data._origin.model
     path = data.path if isinstance(data, Result) else data.encoding.get("source")
