@@ -1,7 +1,7 @@
 /* Method "auto": exact, unless leaps are much faster; never taken unless it is named. Device
  * "auto": the CPU, unless a GPU that is here will be done sooner. How much there is to simulate is
  * found out by simulating a little of it. */
-#include "ensemble/plan.h"
+#include "ensemble/pilot.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,39 +15,24 @@ enum {
 /* Seconds: what takes the CPU less never needs a GPU, and compiling for a lattice takes some. */
 static const double worth_asking = 1.0, worth_asking_in_space = 5.0;
 
-static saltus_status forget(void *user, const saltus_block *block, void *prepared,
-                            saltus_error *err)
-{
-    (void)user, (void)block, (void)prepared, (void)err;
-    return SALTUS_OK;
-}
-
-/* Steps of the first trajectory, reactions or leaps, from as long a part of it as is needed.
- * Negative: it fails. */
+/* Steps of the first trajectory, reactions or leaps, from as long a part of it as is needed, or as
+ * is simulated soon. Negative: it fails, or no part is. */
 static double count_steps(const saltus_plan *plan, const saltus_run_options *run)
 {
-    const saltus_sink sink = {.deliver = forget};
     const bool leaps = saltus_plan_method_ops(plan)->leaps;
-    saltus_run_options pilot = *run;
-    saltus_run_report report = {0};
-    double part = ldexp(1.0, -PILOT_PARTS);
-    pilot.n_trajectories = pilot.n_times = 1;
-    pilot.progress = NULL;
-    pilot.ranks = NULL;
-    pilot.warn = NULL;
-    pilot.trace = NULL;
-    for (int64_t steps = 0;; part *= steps > 0 ? 2.0 : 16.0) {
-        part = fmin(part, 1.0);
+    const int64_t enough = leaps ? PILOT_LEAPS : PILOT_EVENTS;
+    double part = ldexp(1.0, -PILOT_PARTS), per_run = -1.0;
+    for (int64_t steps = 0; steps < enough && part <= 1.0; part *= steps > 0 ? 2.0 : 1024.0) {
         const double until = run->times[run->n_times - 1] * part;
-        pilot.times = &until;
-        if (saltus_run(plan, &pilot, &sink, &report, NULL) != SALTUS_OK) {
-            return -1.0;
+        saltus_run_report report = {0};
+        const saltus_status status = saltus_pilot(plan, run, 1, until, 0.0, &report);
+        if (status != SALTUS_OK) {
+            return status == SALTUS_E_CANCELLED ? per_run : -1.0;
         }
         steps = leaps ? report.leaps : report.events;
-        if (steps >= (leaps ? PILOT_LEAPS : PILOT_EVENTS) || part >= 1.0) {
-            return (double)steps / part;
-        }
+        per_run = (double)steps / part;
     }
+    return per_run;
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -59,6 +44,7 @@ enum {
     PILOT_STEPS = 50000,     /* leaps and exact steps of a small network, */
     PILOT_UPDATES = 1 << 24, /* fewer of one so large that they are this many propensities */
     PILOT_DOUBLINGS = 200,   /* from 10^-12 to 10^48: nothing happens that late */
+    PILOT_SECONDS = 10,      /* far more than these steps take: the choice is no machine's */
 };
 /* A pilot begins with this time and doubles it, so that it ends soon whatever the rates are. */
 static const double first_pilot = 1e-12;
@@ -83,18 +69,13 @@ static const double much_faster = 2.0;
  * can be simulated. */
 static bool pilot_leaps(const saltus_plan *plan, saltus_run_report *pilot)
 {
-    const saltus_sink sink = {.deliver = forget};
-    saltus_run_options options = saltus_run_options_default();
     const int64_t updates = PILOT_UPDATES / (plan->model->network->tables.n_reactions + 1) + 100;
     const int64_t enough = updates < PILOT_STEPS ? updates : PILOT_STEPS;
     double until = first_pilot;
     bool has_run = false;
-    options.n_trajectories = PILOT_RUNS;
-    options.times = &until;
-    options.n_times = 1;
     for (int i = 0; i < PILOT_DOUBLINGS && pilot->leaps + pilot->exact_steps < enough; ++i) {
         saltus_run_report report = {0};
-        if (saltus_run(plan, &options, &sink, &report, NULL) != SALTUS_OK) {
+        if (saltus_pilot(plan, NULL, PILOT_RUNS, until, PILOT_SECONDS, &report) != SALTUS_OK) {
             break;
         }
         *pilot = report;

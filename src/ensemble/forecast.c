@@ -2,7 +2,7 @@
  * leaps, also where the run does not, so that it comes far in the model's time; it counts the
  * reactions all the same. */
 #include "core/clock.h"
-#include "ensemble/plan.h"
+#include "ensemble/pilot.h"
 
 #include <math.h>
 #include <string.h>
@@ -13,18 +13,6 @@ static const double first_part = 0x1p-30, shortest_part = 0x1p-1020;
 static const double enough = 4096.0;      /* steps that tell a short run from a long one */
 static const double short_run = 1e8;      /* steps in all that take no hour */
 static const double many_molecules = 1e4; /* of which there are enough to do with fewer */
-
-static saltus_status forget(void *user, const saltus_block *block, void *prepared,
-                            saltus_error *err)
-{
-    (void)user, (void)block, (void)prepared, (void)err;
-    return SALTUS_OK;
-}
-
-static void ignore(void *user, const saltus_progress *progress)
-{
-    (void)user, (void)progress;
-}
 
 /* What happened up to a time, and from the part before it to this one. */
 typedef struct pilot {
@@ -38,19 +26,10 @@ static double steps_of(const saltus_run_report *r)
     return (double)(r->leaps > 0 || r->exact_steps > 0 ? r->leaps + r->exact_steps : r->events);
 }
 
-/* Simulate up to `until`, and no longer than a run takes to see that it is to stop: 0.2 s, where
- * its worker is a thread that is watched, as it is for progress. */
 static bool try_until(const saltus_plan *plan, double until, pilot *p)
 {
-    static const volatile int stop_at_once = 1;
-    const saltus_sink sink = {.deliver = forget};
-    saltus_run_options options = saltus_run_options_default();
     saltus_run_report report = {0};
-    options.n_trajectories = options.n_times = 1;
-    options.times = &until;
-    options.stop = &stop_at_once;
-    options.progress = ignore;
-    if (saltus_run(plan, &options, &sink, &report, NULL) != SALTUS_OK) {
+    if (saltus_pilot(plan, NULL, 1, until, 0.0, &report) != SALTUS_OK) {
         return false;
     }
     const double length = until - p->until;

@@ -14,8 +14,9 @@ typedef struct saltus_monitor {
     double start, told_at; /**< saltus_now */
     double fraction;       /**< the largest so far */
     double t;              /**< summed over what is under way, at the last look */
-    saltus_progress last;  /**< at the last look */
-    int n_stalled; /**< looks since any trajectory advanced in time, though reactions fired */
+    uint64_t written;      /**< how often workers had told how far they are, likewise */
+    int64_t n_finished;    /**< likewise */
+    int n_stalled; /**< looks since any trajectory advanced in time, though workers worked */
 } saltus_monitor;
 
 /** Of a run that begins now; `reached` is freed by saltus_monitor_free. */

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "ensemble/progress.h"
 #include "saltus/saltus.h"
 
 #include <stdio.h>
@@ -101,11 +102,79 @@ static void it_warns_when_time_stands_still(void **state)
     assert_true(l.last.events > 10000 && l.last.fraction < 0.01);
 }
 
+/* Look at a worker again and again, whose trajectory gets further by so much of its time and that
+ * has something to tell or not; returns the number of warnings. */
+static int look_at(double step, bool works, int64_t finishes)
+{
+    const double until = 2.0;
+    listener l = {0};
+    saltus_run_options options = saltus_run_options_default();
+    saltus_monitor m = {0};
+    saltus_error err = {0};
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    options.n_trajectories = 1000;
+    options.n_times = 1;
+    options.times = &until;
+    options.warn = hear_warning;
+    options.warn_user = &l;
+    assert_int_equal(saltus_monitor_begin(&m, &options, 1, 0.0, &err), SALTUS_OK);
+    for (int i = 0; i < 60; ++i) {
+        if (works) {
+            saltus_reached_store(&m.reached[0], 1e-290 + i * step * until, 7);
+        }
+        assert_int_equal(pthread_mutex_lock(&lock), 0);
+        saltus_monitor_look(&m, i * finishes, 0, &lock);
+        assert_int_equal(pthread_mutex_unlock(&lock), 0);
+    }
+    saltus_monitor_free(&m);
+    return l.n_warnings;
+}
+
+/* Where reactants lack nothing fires, and time may pass by next to nothing. */
+static void it_warns_where_nothing_fires(void **state)
+{
+    (void)state;
+    assert_int_equal(look_at(0.0, true, 0), 1);
+    assert_int_equal(look_at(1e-300, true, 0), 1);
+    assert_int_equal(look_at(1e-9, true, 0), 0);
+    assert_int_equal(look_at(0.0, true, 1), 0);
+    assert_int_equal(look_at(0.0, false, 0), 0); /* it waits for a disk, or simulates elsewhere */
+}
+
+/* A trajectory that never ends keeps nobody from finding out how long it takes. */
+static void a_device_is_chosen_where_time_stands_still(void **state)
+{
+    static const char *const texts[] = {
+        "species: {A: 0}\nlacking reactants: idle\n"
+        "reactions: {r: {equation: A -> 0, law: 1e300}, s: 0 -> A @ 1}\n",
+        "species: {A: 1000}\nreactions: {grow: 3 A -> 1003 A @ 0.01, gone: A -> 0 @ 0.1}\n"};
+    const double until = 10.0;
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
+        saltus_run_options options = saltus_run_options_default();
+        saltus_model *m = NULL;
+        saltus_backend *b = NULL;
+        saltus_error err = {0};
+        options.n_trajectories = 1000;
+        options.n_times = 1;
+        options.times = &until;
+        assert_int_equal(saltus_model_parse_yaml(texts[i], strlen(texts[i]), "m.yaml", &m, &err),
+                         SALTUS_OK);
+        assert_int_equal(saltus_model_freeze(m, SALTUS_LAW_LITERAL, &err), SALTUS_OK);
+        assert_int_equal(saltus_backend_choose(m, NULL, &options, &b, &err), SALTUS_OK);
+        assert_non_null(b);
+        saltus_backend_close(b);
+        saltus_model_destroy(m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_tells_how_far_it_is),
         cmocka_unit_test(it_warns_when_time_stands_still),
+        cmocka_unit_test(it_warns_where_nothing_fires),
+        cmocka_unit_test(a_device_is_chosen_where_time_stands_still),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

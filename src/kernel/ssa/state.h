@@ -83,8 +83,9 @@ typedef struct saltus_unfinished {
 /* How far a thread has come with what it simulates, for progress. It is written now and then by
  * that thread alone, and read at any time. */
 typedef struct saltus_reached {
-    double t;       /* time that its unfinished trajectories have reached, summed */
-    uint64_t fired; /* reactions in them */
+    double t;         /* time that its unfinished trajectories have reached, summed */
+    uint64_t fired;   /* reactions in them */
+    uint64_t written; /* how often these were: more where nothing fires, too */
 } saltus_reached;
 
 static inline void saltus_reached_store(saltus_reached *reached, double t, uint64_t fired)
@@ -92,6 +93,7 @@ static inline void saltus_reached_store(saltus_reached *reached, double t, uint6
     if (reached) {
         __atomic_store(&reached->t, &t, __ATOMIC_RELAXED);
         __atomic_store_n(&reached->fired, fired, __ATOMIC_RELAXED);
+        __atomic_store_n(&reached->written, reached->written + 1, __ATOMIC_RELAXED);
     }
 }
 #define SALTUS_TRAJECTORY_PROGRESS(p) saltus_reached_store((p)->reached, (p)->t, (p)->fired)
