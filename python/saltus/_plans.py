@@ -57,6 +57,9 @@ class Plans:
             key += (call.run.n_trajectories, call.times[-1])
         plan = self._plans.get(key)
         if plan is None:
+            if call.settings.get("by_type") and not lib.saltus_model_lattice(model, ffi.NULL) > 0.0:
+                raise InvalidError(f"model '{_text(lib.saltus_model_name(model))}' has no lattice, "
+                                   "and so no types of sites (by_type)")
             backend = self._backend(model, call, key)
             if len(self._plans) >= _MOST_PLANS:
                 self.drop()

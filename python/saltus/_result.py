@@ -80,7 +80,8 @@ class Result:
     @property
     def type_counts(self) -> np.ndarray:
         """Molecules in sites of each type, int64[run, point, type, species]."""
-        return self._need("type_counts", "by_type=True asks for them, " + _HOW_SPLITS)
+        return self._need("type_counts", "by_type=True asks for them, where sites are of "
+                          "several types, " + _HOW_SPLITS)
 
     @property
     def profile(self) -> np.ndarray:

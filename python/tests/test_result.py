@@ -443,6 +443,8 @@ def test_parts_of_a_lattice(tmp_path):
     sites = "  sites: {a: , b: {box: {from: [0, 0, 0], to: [2 sites, 3 sites, 2 sites]}}}\n"
     r = saltus.read(LATTICE + sites).run(until=1, points=3, runs=2, profile="z", by_type=True)
     assert r.type_counts.shape == (2, 3, 2, 2)
+    with pytest.raises(saltus.InvalidError, match="has no lattice, and so no types of sites"):
+        saltus.read(EXAMPLES / "schlogl.xml").run(until=1, by_type=True)
     np.testing.assert_array_equal(r.type_counts.sum(axis=2), r.counts)
     profile = r.profile
     assert profile.shape == (2, 3, 2, 2)
