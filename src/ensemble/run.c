@@ -383,13 +383,17 @@ static void warn_of_no_columns(const run *r)
     }
 }
 
-static void warn_of_leaps(const run *r)
+static void warn_of_events(const run *r)
 {
-    if (r->options->warn && saltus_plan_method_ops(r->plan)->leaps &&
-        r->plan->model->network->tables.watches_state) {
+    const bool leaps = saltus_plan_method_ops(r->plan)->leaps;
+    if (r->options->warn && r->plan->model->network->tables.watches_state &&
+        (leaps || r->plan->method == SALTUS_METHOD_HYBRID)) {
         r->options->warn(r->options->warn_user,
-                         "events watch the state, which a leap passes over: they are looked at "
-                         "after each leap, and may come late");
+                         leaps ? "events watch the state, which a leap passes over: they are "
+                                 "looked at after each leap, and may come late"
+                               : "events watch the state: a threshold that many molecules cross "
+                                 "as they flow is crossed once, where single ones would cross it "
+                                 "back and forth");
     }
 }
 
@@ -556,7 +560,7 @@ saltus_status saltus_run_at_points(const saltus_plan *plan, const saltus_run_opt
                 !options->checkpoint;
     SALTUS_TRY(set_up(&r, err));
     warn_of_no_columns(&r);
-    warn_of_leaps(&r);
+    warn_of_events(&r);
     const saltus_work how = {.user = &r,
                              .work = work,
                              .tell = tell,

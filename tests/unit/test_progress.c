@@ -48,19 +48,20 @@ static saltus_status forget(void *user, const saltus_block *block, void *prepare
 }
 
 /* A run of 3 trajectories on the CPU until it has heard enough. */
-static saltus_status run(const char *text, double until, listener *l)
+static saltus_status run(const char *text, const char *method, double until, listener *l)
 {
     const saltus_sink sink = {.user = l, .deliver = forget};
     saltus_run_options options = saltus_run_options_default();
-    const saltus_plan_options defaults = saltus_plan_options_default();
+    saltus_plan_options wanted = saltus_plan_options_default();
     saltus_model *m = NULL;
     saltus_backend *cpu = NULL;
     saltus_plan *plan = NULL;
     saltus_error err = {0};
+    wanted.method = method;
     assert_int_equal(saltus_model_parse_yaml(text, strlen(text), "m.yaml", &m, &err), SALTUS_OK);
     assert_int_equal(saltus_model_freeze(m, SALTUS_LAW_LITERAL, &err), SALTUS_OK);
     assert_int_equal(saltus_backend_open("cpu", &cpu, &err), SALTUS_OK);
-    assert_int_equal(saltus_plan_create(m, cpu, &defaults, &plan, &err), SALTUS_OK);
+    assert_int_equal(saltus_plan_create(m, cpu, &wanted, &plan, &err), SALTUS_OK);
     options.n_trajectories = 3;
     options.n_times = 1;
     options.times = &until;
@@ -81,7 +82,7 @@ static void it_tells_how_far_it_is(void **state)
     (void)state;
     assert_int_equal(run("species: {A: 1000, B: 0}\n"
                          "reactions: {there: A -> B @ 1, back: B -> A @ 1}\n",
-                         1e9, &l),
+                         "direct", 1e9, &l),
                      SALTUS_E_CANCELLED);
     assert_true(l.n_told >= 3 && l.last.total == 3 && l.last.until == 1e9);
     assert_true(l.last.events > 0 && l.last.fraction > 0.0 && l.last.fraction < 1.0);
@@ -95,11 +96,32 @@ static void it_warns_when_time_stands_still(void **state)
     (void)state;
     assert_int_equal(run("species: {A: 1000}\n"
                          "reactions: {grow: 3 A -> 1003 A @ 0.01, gone: A -> 0 @ 0.1}\n",
-                         10.0, &l),
+                         "direct", 10.0, &l),
                      SALTUS_E_CANCELLED);
     assert_int_equal(l.n_warnings, 1);
     assert_non_null(strstr(l.warning, "time stands still"));
     assert_true(l.last.events > 10000 && l.last.fraction < 0.01);
+}
+
+/* What leaps and flows do to events that watch the state. */
+static void it_warns_of_events_that_watch_the_state(void **state)
+{
+    static const struct {
+        const char *method, *warning;
+    } cases[] = {{"tau", "may come late"}, {"hybrid", "is crossed once"}, {"direct", NULL}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        listener l = {0}, other = {0};
+        (void)run("species: {A: 0}\nreactions: {in: 0 -> A @ 10}\n"
+                  "events: {e: {when: A > 5, set: {A: 0}}}\n",
+                  cases[i].method, 1.0, &l);
+        assert_int_equal(l.n_warnings, cases[i].warning != NULL);
+        assert_true(!cases[i].warning || strstr(l.warning, cases[i].warning));
+        (void)run("species: {A: 0}\nreactions: {in: 0 -> A @ 10}\n"
+                  "events: {e: {at: 0.5, set: {A: 0}}}\n",
+                  cases[i].method, 1.0, &other);
+        assert_int_equal(other.n_warnings, 0);
+    }
 }
 
 /* Look at a worker again and again, whose trajectory gets further by so much of its time and that
@@ -174,6 +196,7 @@ int main(void)
         cmocka_unit_test(it_tells_how_far_it_is),
         cmocka_unit_test(it_warns_when_time_stands_still),
         cmocka_unit_test(it_warns_where_nothing_fires),
+        cmocka_unit_test(it_warns_of_events_that_watch_the_state),
         cmocka_unit_test(a_device_is_chosen_where_time_stands_still),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
