@@ -1,5 +1,5 @@
-/** Threads: all that the library starts come from here, and end before the call that wanted them.
- */
+/** Threads: all that the library starts come from here, and end before the call that wanted them,
+ * or before the file is closed that one serves. */
 #ifndef SALTUS_CORE_PARALLEL_H
 #define SALTUS_CORE_PARALLEL_H
 

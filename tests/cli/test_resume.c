@@ -404,8 +404,8 @@ static void stretches_of_a_solver_are_kept(void **state)
 /* A checkpoint that is cut, changed, or of another run costs time, and no bit. */
 static void damage_of_what_is_kept_costs_time(void **state)
 {
-    static const char *const commands[] = {"run long.yaml --until 50 --points 7",
-                                           "run long.yaml --until 50 --points 7 --seed 2"};
+    static const char *const commands[] = {"run long.yaml --until 200 --points 7",
+                                           "run long.yaml --until 200 --points 7 --seed 2"};
     (void)state;
     keep_results();
     write_file("long.yaml", long_model);

@@ -1,12 +1,15 @@
 /* Result files on disks that are full or fail, and of writers that are killed. */
 #include "../support/hdf5_runs.h"
+#include "write/hdf5/sync.h"
 
 #include <hdf5.h>
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -183,6 +186,113 @@ ssize_t own_pwrite64(int fd, const void *data, size_t size, off_t at)
     return pwrite_or_fail(fd, data, size, at);
 }
 
+/* What forces a file to the disk waits for `sync_may_end`, or fails. */
+static pthread_mutex_t sync_may_end = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic int n_syncs, sync_problem;
+
+int own_fdatasync(int fd) __asm__("fdatasync");
+
+int own_fdatasync(int fd)
+{
+    (void)fd;
+    ++n_syncs;
+    (void)pthread_mutex_lock(&sync_may_end);
+    (void)pthread_mutex_unlock(&sync_may_end);
+    errno = sync_problem;
+    return errno == 0 ? 0 : -1;
+}
+
+/* A disk that takes long keeps neither the run nor the next flushes waiting, so that a process that
+ * is killed meanwhile leaves all that it has delivered. */
+static void a_slow_disk_holds_nobody_up(void **state)
+{
+    saltus_hdf5_layout l = layout_of(11, 3, 1, 1000);
+    int64_t *rows =
+        mmap(NULL, sizeof *rows, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int status = 0;
+    (void)state;
+    assert_true(rows != MAP_FAILED);
+    l.flush_seconds = 1e-9;
+    n_syncs = 0;
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        saltus_hdf5_sink *sink = NULL;
+        (void)pthread_mutex_lock(&sync_may_end);
+        bool good = saltus_hdf5_sink_create("t.h5", &l, &sink, NULL) == SALTUS_OK;
+        const int64_t size = good ? saltus_hdf5_sink_get(sink)->block_trajectories : 1;
+        good = good && feed_sink(sink, &l, 0, 5 * size, size, NULL) == SALTUS_OK;
+        while (good && n_syncs == 0) {
+        } /* its thread may begin late */
+        *rows = good && n_syncs == 1 ? 5 * size : -1;
+        (void)kill(getpid(), SIGKILL);
+    }
+    (void)waitpid(child, &status, 0);
+    assert_true(WIFSIGNALED(status));
+    saltus_results *r = NULL;
+    assert_int_equal(saltus_results_open("t.h5", &r, NULL), SALTUS_OK); /* takes a mark away */
+    saltus_results_close(r);
+    assert_int_equal(rows_in("t.h5"), *rows);
+    (void)munmap(rows, sizeof *rows);
+}
+
+static void wait_for(saltus_sync *s)
+{
+    while (!__atomic_load_n(&s->is_done, __ATOMIC_ACQUIRE)) {
+    }
+}
+
+/* One at a time; when it is done, the next. */
+static void a_disk_is_forced_again_when_it_is_done(void **state)
+{
+    saltus_sync s = {0};
+    (void)state;
+    n_syncs = 0;
+    for (int i = 1; i < 4; ++i) {
+        assert_int_equal(pthread_mutex_lock(&sync_may_end), 0);
+        assert_int_equal(saltus_sync_begin(&s, 1), 0);
+        assert_int_equal(saltus_sync_begin(&s, 1), 0);
+        assert_int_equal(pthread_mutex_unlock(&sync_may_end), 0);
+        wait_for(&s);
+        assert_int_equal(n_syncs, i);
+    }
+    sync_problem = EIO;
+    assert_int_equal(saltus_sync_begin(&s, 1), 0);
+    wait_for(&s);
+    sync_problem = 0;
+    assert_int_equal(saltus_sync_begin(&s, 1), EIO);
+    assert_int_equal(saltus_sync_end(&s), 0);
+    assert_int_equal(saltus_sync_end(&s), 0);
+    assert_int_equal(n_syncs, 5);
+}
+
+/* Told at the next flush, or at the end. */
+static void what_did_not_reach_the_disk_is_told(void **state)
+{
+    saltus_hdf5_layout l = layout_of(11, 3, 1, 1000);
+    (void)state;
+    for (int at_end = 0; at_end < 2; ++at_end) {
+        saltus_error err = {0};
+        l.flush_seconds = at_end ? 0.3 : 1e-9;
+        saltus_hdf5_sink *sink = create_sink("t.h5", &l);
+        const int64_t size = saltus_hdf5_sink_get(sink)->block_trajectories;
+        saltus_status status = SALTUS_OK;
+        int64_t row = 0;
+        n_syncs = 0;
+        sync_problem = EIO;
+        for (; row < 1000 && status == SALTUS_OK && !(at_end && n_syncs > 0); row += size) {
+            (void)usleep(50000);
+            status = feed_sink(sink, &l, row, row + size, size, &err);
+        }
+        sync_problem = at_end ? EIO : 0;
+        const saltus_status last = saltus_hdf5_sink_close(sink, NULL, at_end ? &err : NULL);
+        sync_problem = 0;
+        assert_int_equal(at_end ? last : status, SALTUS_E_IO);
+        assert_non_null(strstr(err.message, "t.h5: writing failed: Input/output error"));
+        check_file("t.h5", &l, rows_in("t.h5"), false);
+    }
+}
+
 static void a_failing_disk_is_told(void **state)
 {
     const saltus_hdf5_layout l = layout_of(11, 3, 1, 1000);
@@ -342,6 +452,9 @@ int main(void)
         cmocka_unit_test(a_file_size_limit_keeps_what_was_delivered),
         cmocka_unit_test(a_killed_run_leaves_the_last_flush),
         cmocka_unit_test(a_failing_disk_is_told),
+        cmocka_unit_test(a_slow_disk_holds_nobody_up),
+        cmocka_unit_test(a_disk_is_forced_again_when_it_is_done),
+        cmocka_unit_test(what_did_not_reach_the_disk_is_told),
         cmocka_unit_test(a_file_whose_end_failed_is_not_complete),
         cmocka_unit_test(what_cannot_fit_is_refused),
         cmocka_unit_test(a_file_that_cannot_be_closed_is_let_go),

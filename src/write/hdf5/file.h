@@ -12,6 +12,7 @@
 #include "backend/backend.h"
 #include "write/hdf5/reserve.h"
 #include "write/hdf5/sets.h"
+#include "write/hdf5/sync.h"
 
 #include <pthread.h>
 
@@ -32,7 +33,8 @@ typedef struct saltus_h5_file {
     saltus_hdf5_layout layout; /**< its names, times and quantities are owned */
     char started[32];          /**< time of the start, ISO 8601 */
     saltus_reserve reserve;
-    hid_t file; /**< negative: it could not be opened again after a failure */
+    saltus_sync sync; /**< of what was flushed */
+    hid_t file;       /**< negative: it could not be opened again after a failure */
     saltus_h5_set *sets;
     size_t n_sets;
     int64_t rows; /**< runs, or points of a sweep, that are in the file */
