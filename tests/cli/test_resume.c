@@ -208,10 +208,10 @@ static void a_stopped_run_goes_on(void **state)
         const char *command;
         int n_sets;
     } cases[] = {
-        {"run busy.yaml --until 2 --points 3 --runs 30000 --threads 2", 12},
-        {"run busy.yaml --until 2 --points 3 --runs 150000 --record stats", 11},
-        {"run busy.yaml --until 2 --points 3 --runs 100000 --record histogram", 14},
-        {"run busy.yaml --until 2 --points 3 --runs 60000 --record final --rng mt19937", 12}};
+        {"run busy.yaml --until 2 --points 3 --runs 80000 --threads 2", 12},
+        {"run busy.yaml --until 2 --points 3 --runs 300000 --record stats", 11},
+        {"run busy.yaml --until 2 --points 3 --runs 200000 --record histogram", 14},
+        {"run busy.yaml --until 2 --points 3 --runs 120000 --record final --rng mt19937", 12}};
     (void)state;
     keep_results();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i += stride_of_cases()) {
