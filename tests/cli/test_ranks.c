@@ -194,8 +194,8 @@ enum { MARK = 77777 };
 
 typedef enum counting { ALL, UNDER_WAY, MARK_UNDER_WAY } counting;
 
-/* Trajectories in a checkpoint: all, or those that have not ended. These may be marked: the first
- * sample of each gets a number of particles that is none. */
+/* Trajectories in a checkpoint: all, or those that have begun and not ended. These may be marked:
+ * the first sample of each gets a number of particles that is none. */
 static int count_kept(const char *path, counting how)
 {
     saltus_kept_table table = {0};
@@ -219,11 +219,12 @@ static int count_kept(const char *path, counting how)
     assert_string_equal(trouble, "");
     for (size_t i = 0; i < table.capacity; ++i) {
         const saltus_kept *kept = table.kept[i];
-        if (kept && !kept->is_complete) {
-            assert_true(kept->n_samples > 0 && kept->size > 0);
+        const bool is_under_way = kept && !kept->is_complete && kept->n_samples > 0;
+        if (is_under_way) {
+            assert_true(kept->size > 0);
             *(int64_t *)(uintptr_t)kept->counts += how == MARK_UNDER_WAY ? MARK : 0;
         }
-        n += kept && (how == ALL || !kept->is_complete);
+        n += how == ALL ? kept != NULL : is_under_way;
     }
     if (how == MARK_UNDER_WAY) {
         saltus_kept_pack(&all, &table);
