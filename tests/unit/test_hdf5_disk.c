@@ -1,10 +1,12 @@
 /* Result files on disks that are full or fail, and of writers that are killed. */
 #include "../support/hdf5_runs.h"
+#include "write/hdf5/live.h"
 #include "write/hdf5/sync.h"
 
 #include <hdf5.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -151,6 +153,34 @@ static void a_killed_run_leaves_the_last_flush(void **state)
     check_samples(file, &l, 300);
     (void)H5Fclose(file);
     wide_from = INT64_MAX;
+}
+
+/* Somebody has the file, and readers may not look on yet: they wait a little. */
+static void a_writer_that_begins_is_waited_for(void **state)
+{
+    static const char marked = 1, plain = 0;
+    const saltus_hdf5_layout l = layout_of(11, 3, 1, 100);
+    saltus_results *r = NULL;
+    int status = -1;
+    (void)state;
+    run_and_check(l, 20);
+    const int fd = open("t.h5", O_RDWR | O_CLOEXEC);
+    assert_true(fd >= 0 && saltus_h5_lock(fd) == 0);
+    assert_int_equal(pwrite(fd, &marked, 1, 11), 1);
+    const pid_t child = fork(); /* which has the lock, too */
+    assert_true(child >= 0);
+    if (child == 0) {
+        (void)usleep(200000);
+        _exit(pwrite(fd, &plain, 1, 11) == 1 ? 0 : 1);
+    }
+    assert_int_equal(close(fd), 0);
+    saltus_error err = {0};
+    if (saltus_results_open("t.h5", &r, &err) != SALTUS_OK) {
+        fail_msg("%s", err.message);
+    }
+    saltus_results_close(r);
+    (void)waitpid(child, &status, 0);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -451,6 +481,7 @@ int main(void)
         cmocka_unit_test(too_small_a_disk_is_told_at_once),
         cmocka_unit_test(a_file_size_limit_keeps_what_was_delivered),
         cmocka_unit_test(a_killed_run_leaves_the_last_flush),
+        cmocka_unit_test(a_writer_that_begins_is_waited_for),
         cmocka_unit_test(a_failing_disk_is_told),
         cmocka_unit_test(a_slow_disk_holds_nobody_up),
         cmocka_unit_test(a_disk_is_forced_again_when_it_is_done),

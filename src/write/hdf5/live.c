@@ -7,13 +7,18 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 static const off_t lock_at = INT64_C(1) << 62;
 /* Of a file whose writer died: HDF5 tells the end before it is there. */
 #define MOST_LENGTHENED (UINT64_C(1) << 40)
 
-enum { READ_ATTEMPTS = 30 }; /* of HDF5, at metadata that are just being written */
+enum {
+    READ_ATTEMPTS = 30,  /* of HDF5, at metadata that are just being written */
+    BEGIN_ATTEMPTS = 50, /* 20 ms apart, at a file that somebody begins to write */
+    MARK_SWMR = 4,       /* in the superblock's flags: readers may look on */
+};
 
 int saltus_h5_lock(int fd)
 {
@@ -60,14 +65,16 @@ void saltus_h5_remove(const char *path, int fd)
     }
 }
 
-/* Whether the superblock says that a writer has the file open. Only versions from 3 on can: byte 8
- * is the version, byte 11 the flags (HDF5 File Format Specification 3.0, II.A). */
-static bool is_marked_open(int fd)
+/* What the superblock says of a writer that has the file open, or 0. Only versions from 3 on can:
+ * byte 8 is the version, byte 11 the flags (HDF5 File Format Specification 3.0, II.A). */
+static unsigned marks_of(int fd)
 {
     static const unsigned char signature[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
     unsigned char head[12];
     return pread(fd, head, sizeof head, 0) == (ssize_t)sizeof head &&
-           memcmp(head, signature, sizeof signature) == 0 && head[8] >= 3 && head[11] != 0;
+                   memcmp(head, signature, sizeof signature) == 0 && head[8] >= 3
+               ? head[11]
+               : 0;
 }
 
 /* Where the superblock says that the file ends: bytes 28 to 35, little-endian, where addresses have
@@ -77,7 +84,7 @@ void saltus_h5_lengthen(int fd)
     unsigned char head[36];
     uint64_t end = 0;
     struct stat about;
-    if (!is_marked_open(fd) || fstat(fd, &about) != 0 ||
+    if (marks_of(fd) == 0 || fstat(fd, &about) != 0 ||
         pread(fd, head, sizeof head, 0) != (ssize_t)sizeof head || head[9] != 8) {
         return;
     }
@@ -167,7 +174,7 @@ static bool close_for_dead(const char *path)
     bool done = false;
     hsize_t rows;
     const int fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-    if (fd >= 0 && !is_shared(fd) && saltus_h5_lock(fd) == 0 && is_marked_open(fd)) {
+    if (fd >= 0 && !is_shared(fd) && saltus_h5_lock(fd) == 0 && marks_of(fd) != 0) {
         saltus_h5_lengthen(fd);
         const hid_t file = saltus_h5_open_to_write(path);
         /* what was written since the superblock was lies behind the end that it tells */
@@ -186,13 +193,28 @@ static bool close_for_dead(const char *path)
     return done;
 }
 
-hid_t saltus_h5_open_for_reading(const char *path)
+/* Open it once. *soon: a writer begins, or has died so lately that its lock is held by a child, and
+ * readers may not look on yet. */
+static hid_t try_to_read(const char *path, bool *soon)
 {
     const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    const bool is_open = fd >= 0 && is_marked_open(fd);
+    const unsigned marks = fd >= 0 ? marks_of(fd) : 0;
     if (fd >= 0) {
         (void)close(fd);
     }
-    const bool is_live = is_open && !close_for_dead(path);
+    const bool is_live = marks != 0 && !close_for_dead(path);
+    *soon = is_live && !(marks & MARK_SWMR);
     return open_to_read(path, is_live);
+}
+
+hid_t saltus_h5_open_for_reading(const char *path)
+{
+    const struct timespec pause = {.tv_nsec = 20000000};
+    bool soon;
+    hid_t file = try_to_read(path, &soon);
+    for (int i = 0; file < 0 && soon && i < BEGIN_ATTEMPTS; ++i) {
+        (void)nanosleep(&pause, NULL);
+        file = try_to_read(path, &soon);
+    }
+    return file;
 }
