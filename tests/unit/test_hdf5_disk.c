@@ -1,5 +1,6 @@
 /* Result files on disks that are full or fail, and of writers that are killed. */
 #include "../support/hdf5_runs.h"
+#include "write/hdf5/file.h"
 #include "write/hdf5/live.h"
 #include "write/hdf5/sync.h"
 
@@ -158,29 +159,33 @@ static void a_killed_run_leaves_the_last_flush(void **state)
 /* Somebody has the file, and readers may not look on yet: they wait a little. */
 static void a_writer_that_begins_is_waited_for(void **state)
 {
-    static const char marked = 1, plain = 0;
     const saltus_hdf5_layout l = layout_of(11, 3, 1, 100);
     saltus_results *r = NULL;
-    int status = -1;
+    saltus_error err = {0};
+    int status = -1, ends[2];
+    char ready = 0;
     (void)state;
     run_and_check(l, 20);
-    const int fd = open("t.h5", O_RDWR | O_CLOEXEC);
-    assert_true(fd >= 0 && saltus_h5_lock(fd) == 0);
-    assert_int_equal(pwrite(fd, &marked, 1, 11), 1);
-    const pid_t child = fork(); /* which has the lock, too */
+    assert_int_equal(pipe(ends), 0);
+    const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
+        const int fd = open("t.h5", O_RDWR | O_CLOEXEC);
+        const bool has = fd >= 0 && saltus_h5_lock(fd) == 0;
+        const hid_t file = has ? saltus_h5_open_to_write("t.h5") : -1;
+        const bool told = write(ends[1], "!", 1) == 1;
         (void)usleep(200000);
-        _exit(pwrite(fd, &plain, 1, 11) == 1 ? 0 : 1);
+        _exit(file >= 0 && told && H5Fclose(file) >= 0 ? 0 : 1);
     }
-    assert_int_equal(close(fd), 0);
-    saltus_error err = {0};
+    assert_int_equal(read(ends[0], &ready, 1), 1);
     if (saltus_results_open("t.h5", &r, &err) != SALTUS_OK) {
         fail_msg("%s", err.message);
     }
     saltus_results_close(r);
     (void)waitpid(child, &status, 0);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
 }
 
 /* ------------------------------------------------------------------------------------------------

@@ -2,6 +2,8 @@
 #include "write/hdf5/edge.h"
 #include "write/hdf5/file.h"
 
+#include "core/clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -15,9 +17,9 @@ static const off_t lock_at = INT64_C(1) << 62;
 #define MOST_LENGTHENED (UINT64_C(1) << 40)
 
 enum {
-    READ_ATTEMPTS = 30,  /* of HDF5, at metadata that are just being written */
-    BEGIN_ATTEMPTS = 50, /* 20 ms apart, at a file that somebody begins to write */
-    MARK_SWMR = 4,       /* in the superblock's flags: readers may look on */
+    READ_ATTEMPTS = 30, /* of HDF5, at metadata that are just being written */
+    BEGIN_SECONDS = 1,  /* at a file that somebody begins to write */
+    MARK_SWMR = 4,      /* in the superblock's flags: readers may look on */
 };
 
 int saltus_h5_lock(int fd)
@@ -210,9 +212,10 @@ static hid_t try_to_read(const char *path, bool *soon)
 hid_t saltus_h5_open_for_reading(const char *path)
 {
     const struct timespec pause = {.tv_nsec = 20000000};
+    const double start = saltus_now();
     bool soon;
     hid_t file = try_to_read(path, &soon);
-    for (int i = 0; file < 0 && soon && i < BEGIN_ATTEMPTS; ++i) {
+    while (file < 0 && soon && saltus_now() - start < BEGIN_SECONDS) {
         (void)nanosleep(&pause, NULL);
         file = try_to_read(path, &soon);
     }
