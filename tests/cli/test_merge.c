@@ -350,7 +350,7 @@ static void a_shard_that_was_killed_goes_on(void **state)
     (void)snprintf(sweep, sizeof sweep,
                    "sweep busy.yaml --vary A=lin:100:300:121 --until 2 --points 3 --runs %d "
                    "--record final -q",
-                   stride_of_cases() > 1 ? 1500 : 5000);
+                   stride_of_cases() > 1 ? 3000 : 15000);
     outcome o = saltus("%s -o whole.h5", sweep);
     assert_done(&o);
     for (int way = 0; way < 2; ++way) {
