@@ -16,9 +16,7 @@ enum {
 #endif
 /* A larger count has no bounds: weights, which sum counts, might leave 64 bits. */
 #define SALTUS_HUB_LARGEST ((int64_t)1 << 48)
-/* The same where weights have 32 bits. */
-#define SALTUS_HUB_LARGEST_32 0x3fffffff
-/* And where bounds are 16 bits from each other: 6 sqrt(10^8) are less. */
+/* The same where bounds are 16 bits from each other, as on a GPU: 6 sqrt(10^8) are less. */
 #define SALTUS_HUB_LARGEST_16 100000000
 
 /** An interval of propensity that words have chosen; its lower end decides, unless a boundary lies

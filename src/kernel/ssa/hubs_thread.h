@@ -26,7 +26,6 @@ typedef saltus_packed_hub saltus_worker_hub;
 #define SALTUS_MINE 0
 #define SALTUS_TEAM_WAIT() ((void)0)
 #define saltus_team_any(x) (x)
-#define SALTUS_LARGEST_COUNT SALTUS_HUB_LARGEST_16
 #define SALTUS_WORKER_WRITES 1
 #endif
 
@@ -53,30 +52,6 @@ SALTUS_FN void saltus_state_open(saltus_worker_state *s, const saltus_launch *a)
     (void)hubs;
     s->hubs = (const saltus_packed_hub *)a->packed.tables;
 #endif
-}
-
-SALTUS_FN int32_t saltus_worker_count(const saltus_worker_state *s, int i)
-{
-    const saltus_count c = s->table.x[SALTUS_NUMBER(i)];
-    return SALTUS_COUNT_OF(c);
-}
-
-SALTUS_FN int32_t saltus_worker_most(const saltus_worker_state *s, int i)
-{
-    return s->table.x[SALTUS_NUMBER(i)].most;
-}
-
-SALTUS_FN int32_t saltus_worker_least(const saltus_worker_state *s, int i)
-{
-    const saltus_count c = s->table.x[SALTUS_NUMBER(i)];
-    return c.most - 2 * (int32_t)c.width;
-}
-
-SALTUS_FN void saltus_worker_put(const saltus_worker_state *s, int i, int32_t x, int32_t most,
-                                 int32_t least)
-{
-    const saltus_count c = {most, (uint16_t)(most - x), (uint16_t)((most - least) / 2)};
-    s->table.x[SALTUS_NUMBER(i)] = c;
 }
 
 /* What the upper bound of a hub with classes is multiplied by. */
@@ -181,15 +156,9 @@ SALTUS_FN void saltus_thread_sum_marked(const saltus_worker_state *s, const salt
 SALTUS_FN uint64_t saltus_thread_change(const saltus_worker_state *s, const saltus_launch *a,
                                         int species, int amount, int *bad)
 {
-    saltus_count *const word = &s->table.x[SALTUS_NUMBER(species)];
-    const saltus_count c = *word;
-    const uint32_t down = (uint32_t)c.down - (uint32_t)amount; /* an amount may be 2^31 - 1 */
-    const int32_t x = (int32_t)((uint32_t)c.most - down);
+    int32_t x;
     uint64_t marked = 0;
-    *bad |= x < 0;
-    if (down <= 2 * (uint32_t)c.width) {
-        word->down = (uint16_t)down;
-    } else {
+    if (saltus_worker_add(s, species, amount, &x, bad)) {
         saltus_thread_move(s, &a->hubs, species, x, bad);
         const saltus_reach r = a->hubs.reaches[species];
         SALTUS_ONE_BY_ONE

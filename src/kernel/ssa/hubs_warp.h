@@ -19,7 +19,6 @@ typedef saltus_hub saltus_worker_hub;
 #define SALTUS_MINE (SALTUS_WARP > 1 ? SALTUS_LANE_NUMBER : 0)
 #define SALTUS_TEAM_WAIT() SALTUS_WARP_WAIT()
 #define saltus_team_any(x) saltus_warp_any(x)
-#define SALTUS_LARGEST_COUNT SALTUS_HUB_LARGEST_32
 #endif
 
 #include "kernel/ssa/hubs_worker.h"
@@ -34,33 +33,8 @@ SALTUS_FN void saltus_state_open(saltus_worker_state *s, const saltus_launch *a)
     s->table.values = a->workspaces + SALTUS_WARP_NUMBER * doubles;
 #endif
     s->hubs = a->hubs.hubs;
-    s->table.x = (int32_t *)(s->table.values + SALTUS_HUB_LEAVES + SALTUS_HUB_NODES);
-    s->most = s->table.x + SALTUS_HUB_SPECIES;
-    s->least = s->most + SALTUS_HUB_SPECIES;
-    s->weights = s->least + SALTUS_HUB_SPECIES;
-}
-
-SALTUS_FN int32_t saltus_worker_count(const saltus_worker_state *s, int i)
-{
-    return s->table.x[i];
-}
-
-SALTUS_FN int32_t saltus_worker_most(const saltus_worker_state *s, int i)
-{
-    return s->most[i];
-}
-
-SALTUS_FN int32_t saltus_worker_least(const saltus_worker_state *s, int i)
-{
-    return s->least[i];
-}
-
-SALTUS_FN void saltus_worker_put(const saltus_worker_state *s, int i, int32_t x, int32_t most,
-                                 int32_t least)
-{
-    s->table.x[i] = x;
-    s->most[i] = most;
-    s->least[i] = least;
+    s->table.x = (saltus_count *)(s->table.values + SALTUS_HUB_LEAVES + SALTUS_HUB_NODES);
+    s->weights = (int32_t *)(s->table.x + SALTUS_HUB_SPECIES);
 }
 
 SALTUS_FN saltus_eight saltus_worker_sums(const saltus_worker_state *s, const saltus_launch *a,
@@ -78,7 +52,7 @@ SALTUS_FN void saltus_warp_keep(const saltus_worker_state *s, const saltus_launc
     } else {
         const saltus_hub h = s->hubs[leaf];
         s->table.values[leaf] =
-            saltus_from_int(s->most[h.species]) * saltus_worker_each(s, &a->hubs, h);
+            saltus_from_int(saltus_worker_most(s, h.species)) * saltus_worker_each(s, &a->hubs, h);
     }
 }
 
@@ -117,16 +91,16 @@ SALTUS_FN int saltus_warp_total(uint32_t lists, int n)
     return sum;
 }
 
-/* The counts of `moved` threads' species have left their bounds. */
+/* The counts of `moved` threads' species become x. They have left their bounds. */
 SALTUS_FN void saltus_warp_move(const saltus_worker_state *s, const saltus_launch *a,
-                                uint32_t moved, int species, int *bad)
+                                uint32_t moved, int species, int32_t x, int *bad)
 {
     const saltus_hub_arrays *n = &a->hubs;
     saltus_reach r = {0, 0, 0, 0};
     int more = 0;
     if ((moved >> SALTUS_MINE) & 1) {
         r = n->reaches[species];
-        more = saltus_worker_bound(s, n, species, s->table.x[species], bad);
+        more = saltus_worker_bound(s, n, species, x, bad);
     }
     const int n_members = r.member_end - r.member_first, n_leaves = r.leaf_end - r.leaf_first;
     int total = saltus_warp_total(moved, n_members), list = 0;
@@ -167,17 +141,12 @@ SALTUS_FN void saltus_warp_move(const saltus_worker_state *s, const saltus_launc
 SALTUS_FN void saltus_warp_count(const saltus_worker_state *s, const saltus_launch *a, int is_mine,
                                  int species, int amount, int *bad)
 {
-    int leaves = 0;
-    if (is_mine) {
-        const int32_t x = (int32_t)((uint32_t)s->table.x[species] + (uint32_t)amount);
-        s->table.x[species] = x;
-        *bad |= x < 0;
-        leaves = x < s->least[species] || x > s->most[species];
-    }
+    int32_t x = 0;
+    const int leaves = is_mine && saltus_worker_add(s, species, amount, &x, bad);
     const uint32_t moved = saltus_warp_bits(leaves);
     SALTUS_WARP_WAIT();
     if (moved != 0) {
-        saltus_warp_move(s, a, moved, species, bad);
+        saltus_warp_move(s, a, moved, species, x, bad);
     }
 }
 
@@ -256,7 +225,7 @@ SALTUS_FN int saltus_worker_entry(const saltus_worker_state *s, const saltus_hub
         int mine = 0;
         if (SALTUS_MINE < now) {
             const saltus_entry q = n->entries[e + SALTUS_MINE];
-            mine = q.ways * (s->most[q.species] - q.offset);
+            mine = q.ways * (saltus_worker_most(s, q.species) - q.offset);
         }
         start = below;
         const int chosen = saltus_warp_pick(mine, now, spot->low, &start, &up);
@@ -273,7 +242,7 @@ SALTUS_FN void saltus_state_record(const saltus_worker_state *s, const saltus_la
                                    double time, saltus_samples *to)
 {
     for (int c = SALTUS_MINE; c < SALTUS_COLUMNS; c += SALTUS_WARP) {
-        to->counts[c] = s->table.x[a->columns.count_species[c]];
+        to->counts[c] = saltus_worker_count(s, a->columns.count_species[c]);
     }
     saltus_table_observe(&s->table, a, time, SALTUS_MINE, SALTUS_WARP, to);
     saltus_samples_next(to);

@@ -13,7 +13,6 @@
  *     saltus_team_any(x)     whether x holds for one of them
  *     saltus_worker_hub      the type of a hub in its tables: saltus_hub or saltus_packed_hub
  *     SALTUS_LEAVES_KEPT     1: leaves are kept; 0: they are computed where they are summed
- *     SALTUS_LARGEST_COUNT   larger ones do not fit
  *
  * and behind it what is declared here.
  */
@@ -36,7 +35,6 @@ SALTUS_FN int saltus_hub_first(int level)
 typedef struct saltus_worker_state {
     saltus_table table; /* of it the values, the counts and the point */
     const saltus_worker_hub *hubs;
-    int32_t *most, *least; /* bounds, unless they stand with the counts */
     int32_t *weights;
     int is_new; /* sums are still to be computed, from bounds or, if there are none, counts */
     int has_bounds;
@@ -46,11 +44,46 @@ typedef struct saltus_worker_state {
 #define SALTUS_HUB_KEPT (SALTUS_LEAVES_KEPT ? SALTUS_HUB_LEAVES : 0)
 
 /* The count of species i and its bounds. */
-SALTUS_FN int32_t saltus_worker_count(const saltus_worker_state *s, int i);
-SALTUS_FN int32_t saltus_worker_most(const saltus_worker_state *s, int i);
-SALTUS_FN int32_t saltus_worker_least(const saltus_worker_state *s, int i);
+SALTUS_FN int32_t saltus_worker_count(const saltus_worker_state *s, int i)
+{
+    const saltus_count c = s->table.x[SALTUS_NUMBER(i)];
+    return SALTUS_COUNT_OF(c);
+}
+
+SALTUS_FN int32_t saltus_worker_most(const saltus_worker_state *s, int i)
+{
+    return s->table.x[SALTUS_NUMBER(i)].most;
+}
+
+SALTUS_FN int32_t saltus_worker_least(const saltus_worker_state *s, int i)
+{
+    const saltus_count c = s->table.x[SALTUS_NUMBER(i)];
+    return c.most - 2 * (int32_t)c.width;
+}
+
 SALTUS_FN void saltus_worker_put(const saltus_worker_state *s, int i, int32_t x, int32_t most,
-                                 int32_t least);
+                                 int32_t least)
+{
+    const saltus_count c = {most, (uint16_t)(most - x), (uint16_t)((most - least) / 2)};
+    s->table.x[SALTUS_NUMBER(i)] = c;
+}
+
+/* Add an amount to a count, *x becoming the sum. Returns 1, and leaves the count as it is, if the
+ * sum is not between the bounds; 1 in *bad: it is negative. */
+SALTUS_FN int saltus_worker_add(const saltus_worker_state *s, int species, int amount, int32_t *x,
+                                int *bad)
+{
+    saltus_count *const word = &s->table.x[SALTUS_NUMBER(species)];
+    const saltus_count c = *word;
+    const uint32_t down = (uint32_t)c.down - (uint32_t)amount; /* an amount may be 2^31 - 1 */
+    const int leaves = down > 2 * (uint32_t)c.width;
+    *x = (int32_t)((uint32_t)c.most - down);
+    *bad |= *x < 0;
+    if (!leaves) {
+        word->down = (uint16_t)down;
+    }
+    return leaves;
+}
 
 /* Running sums of the children of node i of a level. */
 SALTUS_FN saltus_eight saltus_worker_sums(const saltus_worker_state *s, const saltus_launch *a,
@@ -128,7 +161,7 @@ SALTUS_FN int32_t saltus_worker_bound(const saltus_worker_state *s, const saltus
                                       int species, int32_t x, int *bad)
 {
     const int32_t before = saltus_worker_most(s, species);
-    const int fits = x >= 0 && x <= SALTUS_LARGEST_COUNT;
+    const int fits = x >= 0 && x <= SALTUS_HUB_LARGEST_16;
     *bad |= !fits;
     x = fits ? x : 0;
     const int32_t width = n->reaches[species].member_first < 0 ? 0 : (int32_t)saltus_hub_width(x);

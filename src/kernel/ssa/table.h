@@ -10,7 +10,6 @@
  *     SALTUS_TABLES_SHARED     1: a copy of the tables is there too
  *     SALTUS_WIDE_ROWS         1: saltus_packed_wide_row
  *     SALTUS_POINTS            1: rates are those of a job's point, and not in the tables
- *     SALTUS_WITH_BOUNDS       1: a count has its bounds beside (hubs_thread.h); 0 if not defined
  *     SALTUS_IDLES             1: a reaction may lack what it takes (direct_table.h, direct_warp.h)
  *     SALTUS_RECORDS_RULES     1: saltus_recorded_rule(table, time, rule) follows this header
  *     SALTUS_CHANGES, SALTUS_DEPENDENTS, SALTUS_NODES
@@ -26,9 +25,6 @@
 #include "kernel/ssa/direct_tree.h"
 #include "kernel/ssa/launch.h"
 
-#ifndef SALTUS_WITH_BOUNDS
-#define SALTUS_WITH_BOUNDS 0
-#endif
 /* 1: there are events, clocks or values that are drawn: event_driver.h. */
 #ifndef SALTUS_HAPPENINGS
 #define SALTUS_HAPPENINGS 0
@@ -44,9 +40,9 @@ typedef saltus_packed_wide_row saltus_row;
 typedef saltus_packed_row saltus_row;
 #endif
 
-/** A count; with SALTUS_WITH_BOUNDS it has its bounds beside: the count is most - down, and least
+/** A count; with SALTUS_HUBS it has its bounds beside: the count is most - down, and least
  * is most - 2 width. */
-#if SALTUS_WITH_BOUNDS
+#if SALTUS_HUBS
 typedef struct SALTUS_ALIGNED(8) saltus_count {
     int32_t most;
     uint16_t down, width;

@@ -107,11 +107,12 @@ done:
     return status;
 }
 
-/* Bytes of a warp's leaves, nodes, counts, bounds and weights; kernel/ssa/hubs_warp.h. */
+/* Bytes of a warp's leaves, nodes, counts with their bounds, and weights; kernel/ssa/hubs_warp.h.
+ */
 static int64_t hub_bytes(const saltus_tables *t)
 {
-    return 8 * ((int64_t)t->n_hub_leaves + t->hub_first[t->n_hub_levels]) +
-           4 * (3 * (int64_t)t->n_species + t->n_weights);
+    return 8 * ((int64_t)t->n_hub_leaves + t->hub_first[t->n_hub_levels] + t->n_species) +
+           4 * (int64_t)t->n_weights;
 }
 
 /* Bytes of a thread's nodes, counts with their bounds, and weights; kernel/ssa/hubs_thread.h. */

@@ -169,9 +169,7 @@ const char *saltus_hubs_against(const saltus_tables *t, bool are_near)
         against = "it has more than 65,535 species or hubs, or 2^21 sums";
     }
     for (int s = 0; s < t->n_species && !against; ++s) {
-        const int64_t x = t->initial_counts[s];
-        against = x > SALTUS_HUB_LARGEST_32 ? "it starts with 2^30 molecules or more"
-                  : are_near && x > SALTUS_HUB_LARGEST_16
+        against = t->initial_counts[s] > SALTUS_HUB_LARGEST_16
                       ? "it starts with more than 10^8 molecules"
                       : NULL;
     }

@@ -386,12 +386,10 @@ static bool fits(const saltus_gpu_worker *c)
 {
     const saltus_trajectory *p = &c->scalar->trajectory;
     const saltus_state state = c->layout.state;
-    const int64_t most =
-        state == SALTUS_STATE_TREE        ? INT64_MAX
-        : state == SALTUS_STATE_REGISTERS ? largest_real
-        : state == SALTUS_STATE_HUBS
-            ? (c->layout.threads_each > 1 ? SALTUS_HUB_LARGEST_32 : SALTUS_HUB_LARGEST_16)
-            : INT32_MAX;
+    const int64_t most = state == SALTUS_STATE_TREE        ? INT64_MAX
+                         : state == SALTUS_STATE_REGISTERS ? largest_real
+                         : state == SALTUS_STATE_HUBS      ? SALTUS_HUB_LARGEST_16
+                                                           : INT32_MAX;
     bool do_counts = true;
     for (int s = 0; s < p->n->n_species; ++s) {
         do_counts &= p->x[s] <= most;
