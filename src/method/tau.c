@@ -19,10 +19,11 @@ static void explain(const saltus_model *model, const saltus_steering *steering, 
     fprintf(out, "leaps, epsilon %g, n_c %d, %d exact steps", tau->epsilon, tau->n_critical,
             tau->n_exact);
     if (t->n_thinned > 0) {
-        fprintf(out,
-                "; %d of %d rates drift with time, held in windows in which they change by %g of "
-                "themselves at most",
-                t->n_thinned, t->n_reactions, SALTUS_STEADY_SHARE * tau->epsilon);
+        fprintf(
+            out,
+            "; %d of %d rates drift with time, by %g of themselves in a leap at most, else exact "
+            "steps",
+            t->n_thinned, t->n_reactions, SALTUS_STEADY_SHARE * tau->epsilon);
     }
 }
 

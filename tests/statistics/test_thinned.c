@@ -589,6 +589,81 @@ static void check_leaps(const char *text, double t, double mean)
     saltus_model_destroy(model);
 }
 
+/* Mean and variance of the first species in the last sample of n trajectories by leaps. */
+static void leap_moments(const char *text, double t, int64_t n, double *mean, double *variance)
+{
+    saltus_model *model = bits_parse(text);
+    saltus_plan_options plan = bits_plan("tau", "philox", "auto", 2);
+    saltus_error err = {0};
+    moments m = {.keep_last = true};
+    saltus_run_options run = saltus_run_options_default();
+    double sum = 0.0, squares = 0.0;
+    const int n_species = saltus_model_n_species(model);
+    run.seed = 21;
+    run.n_trajectories = n;
+    run.times = &t;
+    run.n_times = 1;
+    OK(run_plan(model, "cpu", &plan, &run, &m, &err));
+    for (int64_t i = 0; i < n; ++i) {
+        const double x = (double)m.last[i * n_species];
+        sum += x;
+        squares += x * x;
+    }
+    *mean = sum / (double)n;
+    *variance = squares / (double)n - *mean * *mean;
+    moments_free(&m);
+    saltus_model_destroy(model);
+}
+
+/* Births and deaths that nearly cancel add up what a law is off by: the mean is 1000 exp(∫ b - d),
+ * with few samples as with many. */
+static void leaps_add_up_no_error_of_laws(void **state)
+{
+    static const struct {
+        double t, frequency;
+    } cases[] = {{300.0, 0.0172}, {50.0, 0.1}, {130.0, 0.1}};
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
+        const double t = cases[c].t, w = cases[c].frequency, b = 0.0769;
+        const int64_t n = scaled(20000);
+        char text[300];
+        double mean, variance;
+        (void)snprintf(text, sizeof text,
+                       "species: {X: 1000}\nreactions:\n"
+                       "  b: {equation: X -> 2 X, law: %g*(1 + 0.1*cos(%g*time))*X}\n"
+                       "  d: X -> 0 @ %g\n",
+                       b, w, b);
+        leap_moments(text, t, n, &mean, &variance);
+        const double exact = 1000.0 * exp(b * 0.1 * sin(w * t) / w);
+        if (!(fabs(mean - exact) < 0.002 * exact + 5.0 * sqrt(variance / (double)n))) {
+            fail_msg("frequency %g, mean %g; exactly %g", w, mean, exact);
+        }
+    }
+}
+
+/* A law that is fast beside the leaps of others, and one alone that makes a reaction in a hundred
+ * of its periods, are met whatever their phase. */
+static void leaps_meet_fast_laws(void **state)
+{
+    static const char *const beside[] = {"",
+                                         "  y: {equation: 0 -> Y, law: 10000}\n  z: Y -> 0 @ 1\n"};
+    (void)state;
+    for (size_t c = 0; c < sizeof beside / sizeof *beside; ++c) {
+        const int64_t n = scaled(4000);
+        const double exact = 100.0 * 0.04;
+        char text[400];
+        double mean, variance;
+        (void)snprintf(text, sizeof text,
+                       "species: {X: 0, Y: 10000}\nreactions:\n"
+                       "  b: 0 -> X @ 0.04*(1 + cos(6.283185307179586*time))\n%s",
+                       beside[c]);
+        leap_moments(text, 100.0, n, &mean, &variance);
+        if (!(fabs(mean - exact) < 5.0 * sqrt(exact / (double)n))) {
+            fail_msg("%zu: mean %g; exactly %g", c, mean, exact);
+        }
+    }
+}
+
 static double fast_day(double t)
 {
     return fmod(t, 4.0) < 1.5 ? 20000.0 : 0.0;
@@ -657,6 +732,8 @@ int main(void)
         cmocka_unit_test(laws_may_be_none_where_reactants_lack),
         cmocka_unit_test(leaps_in_lanes_are_refused),
         cmocka_unit_test(leaps_follow_the_laws),
+        cmocka_unit_test(leaps_add_up_no_error_of_laws),
+        cmocka_unit_test(leaps_meet_fast_laws),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -183,9 +183,10 @@ typedef struct saltus_draws {
  * deviation is 1.3 % too small at most. */
 #define SALTUS_RELAXED 10.0
 
-/* Between two ends of windows a law that drifts changes by this share of it times epsilon, at most,
- * so that at its middle it is off by the square of that. */
-#define SALTUS_STEADY_SHARE 4.0
+/* In a leap a law that drifts changes by this share of it times epsilon, at most. Its mean over the
+ * leap is taken by Simpson's rule, so that what this bounds is the choice of the leap's length, and
+ * a twelfth of its product with what the counts change by is the error. */
+#define SALTUS_STEADY_SHARE 8.0
 
 /** How tau-leaping chooses its steps; Cao, Gillespie, Petzold 2006. */
 typedef struct saltus_tau {

@@ -255,7 +255,7 @@ SALTUS_FN saltus_failure saltus_thinned_find(saltus_trajectory *p, const saltus_
 /** The reaction that the candidate of event number `event` at time `t` lets fire, -1: none does. */
 SALTUS_FN saltus_failure saltus_thinned_choose(saltus_trajectory *p, const saltus_direct *d,
                                                const saltus_tree *tree, double total, double word,
-                                               double t, int *chosen)
+                                               uint64_t event, double t, int *chosen)
 {
     const double unit = total * SALTUS_TWO_M32;
     saltus_candidate c = {0, word * unit, word * unit + unit, 0.0};
@@ -264,7 +264,7 @@ SALTUS_FN saltus_failure saltus_thinned_choose(saltus_trajectory *p, const saltu
         return p->failure;
     }
     if (SALTUS_RARE(near)) {
-        c.low = saltus_choice_refined(total, word, p->seed, p->trajectory, p->event);
+        c.low = saltus_choice_refined(total, word, p->seed, p->trajectory, event);
         c.high = 0.0;
         if (saltus_thinned_find(p, d, tree, t, &c, &near) != SALTUS_FINE) {
             return p->failure;
@@ -399,7 +399,7 @@ SALTUS_OUTLINE saltus_failure saltus_thinned_run(saltus_trajectory *p, saltus_di
             }
             continue;
         }
-        if (saltus_thinned_choose(p, d, &tree, next.total, next.word, next.time, &r) !=
+        if (saltus_thinned_choose(p, d, &tree, next.total, next.word, p->event, next.time, &r) !=
             SALTUS_FINE) {
             return p->failure;
         }

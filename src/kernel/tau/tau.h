@@ -5,9 +5,10 @@
  * How often each fires is then corrected for the propensities where that leads to, so that errors
  * of means and variances are of second order in the length of a leap.
  *
- * Laws that drift with time are held at the middle of windows, in which they change by a small
- * share of themselves. Windows follow from the laws' intervals (ssa/thinned.h), and leaps end where
- * they do.
+ * Of a law that drifts with time a leap takes the mean over its own time, by Simpson's rule. Leaps
+ * end where windows do, in which such laws change by a small share of themselves, as their
+ * intervals tell (ssa/thinned.h). Between leaps such laws are thinned, as the direct method does
+ * it.
  *
  * A leap ends at sample times and at times at which something happens by itself, so that counts are
  * those of a state the trajectory was in. Species that a reaction leaves as many as it takes
@@ -25,116 +26,56 @@
 #include "kernel/ssa/propensities.h"
 #include "kernel/tau/formulas.h"
 #if SALTUS_THINNED
-#include "kernel/ssa/thinned.h"
+#include "kernel/tau/tau_thinned.h"
 #endif
 
 enum {
     SALTUS_LEAP_WORDS = 55, /* blocks from 2^this on: more bits of the wait and the choice */
 };
 
-#if SALTUS_THINNED
-/* Or it makes no more reactions than this. */
-#define SALTUS_STEADY_FIRINGS 1.0
-/* What jumps at no known time is found to this share of the time. */
-#define SALTUS_STEADY_LEAST 0x1p-30
-
-/* Whether the laws, bounded in the present window, change little in it. */
-SALTUS_FN int saltus_leap_is_steady(const saltus_trajectory *p, const saltus_direct *d,
-                                    const saltus_leap *l)
-{
-    const double length = p->window_end - p->window_start;
-    for (int i = 0; i < p->n->n_thinned; ++i) {
-        const double high = d->values[SALTUS_AT(p->n->thinned[i])];
-        const double change = high - d->lower[SALTUS_AT(i)];
-        if (!(change <= SALTUS_STEADY_SHARE * l->tau.epsilon * high) &&
-            !(high * length <= SALTUS_STEADY_FIRINGS)) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
-/* Begin a window at the present time, at most twice as long as the last, and not beyond the next
- * sample: within a window the middle of it is not that of what has passed. */
-SALTUS_OUTLINE saltus_failure saltus_leap_window(saltus_trajectory *p, saltus_direct *d,
-                                                 const saltus_leap *l, double sample)
-{
-    const double stop = p->special < sample ? p->special : sample;
-    double length = 2.0 * p->window;
-    p->window_start = p->t;
-    for (int halvings = 0;; ++halvings) {
-        const double end = p->t + length, least = SALTUS_STEADY_LEAST * p->t;
-        p->window_end = end < stop ? end : stop;
-        const saltus_failure failure = saltus_thinned_bounds(p, d);
-        const double whole = p->window_end - p->t;
-        const int is_last = halvings >= SALTUS_WINDOW_HALVINGS || length <= least;
-        if (failure == SALTUS_FINE && (is_last || saltus_leap_is_steady(p, d, l))) {
-            break;
-        }
-        if (failure != SALTUS_FINE && failure != SALTUS_NO_BOUND) {
-            return failure;
-        }
-        if (is_last) {
-            return saltus_thinned_give_up(p);
-        }
-        length = 0.5 * (whole < length ? whole : length);
-    }
-    p->window = length;
-    return SALTUS_FINE;
-}
-
-/* Go on in the present window, if there is one in which laws are still steady: one that events
- * ended early would on average be held at a later time than it has lasted. */
-SALTUS_OUTLINE saltus_failure saltus_leap_stay(saltus_trajectory *p, saltus_direct *d,
-                                               const saltus_leap *l, double sample)
-{
-    const saltus_failure failure =
-        p->t < p->window_end ? saltus_thinned_bounds(p, d) : SALTUS_NO_BOUND;
-    if (failure == SALTUS_NO_BOUND || (failure == SALTUS_FINE && !saltus_leap_is_steady(p, d, l))) {
-        return saltus_leap_window(p, d, l, sample);
-    }
-    return failure;
-}
-
-/* The time at which laws are held, and the rules there. */
-SALTUS_FN void saltus_leap_hold(saltus_trajectory *p)
-{
-    if (p->n->n_thinned > 0) {
-        p->v[SALTUS_AT(p->n->row_time)] = p->window_start + 0.5 * (p->window_end - p->window_start);
-        saltus_trajectory_run_live_rules(p);
-    }
-}
-#else
-SALTUS_FN void saltus_leap_hold(saltus_trajectory *p)
-{
-    (void)p;
-}
-#endif
-
-/* Whether laws are held, up to p->window_end. */
-SALTUS_FN int saltus_leap_holds(const saltus_trajectory *p)
+/* Whether there are laws that drift, so that windows bound leaps. */
+SALTUS_FN int saltus_leap_drifts(const saltus_trajectory *p)
 {
     return SALTUS_THINNED && p->n->n_thinned > 0;
 }
 
-/* Compute every propensity and every sum. */
-SALTUS_FN saltus_failure saltus_leap_rebuild(saltus_trajectory *p, saltus_direct *d)
+/* Compute every propensity and every sum; of laws that drift, where exact steps follow, the bounds
+ * of a window that begins now, or of the present one. */
+SALTUS_FN saltus_failure saltus_leap_rebuild(saltus_trajectory *p, saltus_direct *d, int is_new)
 {
-    saltus_leap_hold(p);
+    (void)is_new;
+#if SALTUS_THINNED
+    if (p->n->n_thinned > 0) {
+        if (p->exact > 0) {
+            return saltus_thinned_rebuild(p, d, is_new);
+        }
+        p->v[SALTUS_AT(p->n->row_time)] = p->t;
+        saltus_trajectory_run_live_rules(p);
+    }
+#endif
     return saltus_direct_rebuild(p, d);
 }
 
-/* The same after a window's end or an event; the next sample is at `sample`. */
+/* The same in a new window, after the total of propensities was so much. */
 SALTUS_FN saltus_failure saltus_leap_renew(saltus_trajectory *p, saltus_direct *d,
-                                           const saltus_leap *l, double sample)
+                                           const saltus_leap *l, double total)
 {
-    (void)l, (void)sample;
+    (void)l, (void)total;
 #if SALTUS_THINNED
-    if (p->n->n_thinned > 0 && saltus_leap_stay(p, d, l, sample) != SALTUS_FINE) {
+    if (p->n->n_thinned > 0 && p->exact <= 0 && saltus_leap_window(p, d, l, total) != SALTUS_FINE) {
         return p->failure;
     }
 #endif
-    return saltus_leap_rebuild(p, d);
+    return saltus_leap_rebuild(p, d, 1);
+}
+
+/* Take so many exact steps from now on; 0: leaps. */
+SALTUS_FN void saltus_leap_turn(saltus_trajectory *p, int32_t n_exact)
+{
+    p->exact = n_exact;
+    if (saltus_leap_drifts(p)) {
+        p->window_end = p->t; /* a new window begins */
+    }
 }
 
 /* The next block of words. */
@@ -219,7 +160,7 @@ SALTUS_FN double saltus_leap_bound(const saltus_trajectory *p, const saltus_dire
     }
     for (int r = 0; r < n->n_reactions; ++r) {
         const double a = d->values[SALTUS_AT(r)];
-        if (!(a > 0.0)) {
+        if (!(a > 0.0) && !(saltus_leap_drifts(p) && n->thinned_of[r] >= 0)) {
             continue;
         }
         const int critical = saltus_tau_critical(n, l->tau.n_critical, p->v, r, -1) != 0;
@@ -243,6 +184,18 @@ SALTUS_FN double saltus_leap_bound(const saltus_trajectory *p, const saltus_dire
     }
     *critical_total = total;
     return saltus_tau_step(fastest, saltus_leap_relaxation(n, d, l));
+}
+
+/* The sum of the critical reactions' propensities. */
+SALTUS_FN double saltus_leap_critical(const saltus_trajectory *p, const saltus_direct *d,
+                                      const saltus_leap *l)
+{
+    double sum = 0.0;
+    for (int r = 0; r < p->n->n_reactions; ++r) {
+        const double a = d->values[SALTUS_AT(r)];
+        sum += a > 0.0 && l->critical[SALTUS_AT(r)] ? a : 0.0;
+    }
+    return sum;
 }
 
 /* The critical reaction at `goal` of the sum of their propensities. */
@@ -319,10 +272,17 @@ SALTUS_FN saltus_attempt saltus_leap_predict(saltus_trajectory *p, saltus_direct
     return saltus_leap_attempt(p, l);
 }
 
-/* Propensity r where a leap leads to, of the counts in p->v: 0 where it is none, and the reaction
- * would idle. */
-SALTUS_FN double saltus_leap_after(saltus_trajectory *p, int r)
+/* Propensity r where a leap of `length` leads to, of the counts in p->v: 0 where it is none, and
+ * the reaction would idle. */
+SALTUS_FN double saltus_leap_after(saltus_trajectory *p, int r, double length)
 {
+    (void)length;
+#if SALTUS_THINNED
+    if (p->n->n_thinned > 0 && p->n->thinned_of[r] >= 0) {
+        const int i = p->n->thinned_of[r];
+        return saltus_leap_mean(p, i, saltus_leap_law(p, i, p->t + length), length);
+    }
+#endif
     const double a = saltus_propensity(p, r);
     return SALTUS_RARE(p->n->idles && !(a >= 0.0)) && saltus_tau_critical(p->n, 1, p->v, r, -1)
                ? 0.0
@@ -345,7 +305,7 @@ SALTUS_FN saltus_attempt saltus_leap_correct(saltus_trajectory *p, saltus_direct
         if (!(a > 0.0) || l->critical[SALTUS_AT(r)]) {
             continue;
         }
-        const double after = saltus_leap_after(p, r),
+        const double after = saltus_leap_after(p, r, length),
                      more = saltus_tau_more(0.5 * length, a, after);
         if (!(after >= 0.0) || !(more * (double)n->largest_change < 0x1p50)) {
             return SALTUS_TOO_LONG;
@@ -382,6 +342,46 @@ SALTUS_FN void saltus_leap_undo(saltus_trajectory *p)
     saltus_trajectory_run_live_rules(p);
 }
 
+/* Let reaction r fire at time t, an exact step. */
+SALTUS_FN saltus_failure saltus_leap_step(saltus_trajectory *p, int r, double t)
+{
+    p->t = t;
+    p->after = 0;
+    --p->exact;
+    ++p->exact_steps;
+    ++p->fired;
+    return saltus_direct_fire(p, r);
+}
+
+#if SALTUS_THINNED
+/* What a candidate at time t lets happen: a reaction, or nothing. */
+SALTUS_OUTLINE saltus_failure saltus_leap_candidate(saltus_trajectory *p, saltus_direct *d,
+                                                    const saltus_tree *tree, double total,
+                                                    double word, uint64_t event, double t)
+{
+    int r = -1;
+    if (saltus_thinned_choose(p, d, tree, total, word, event, t, &r) != SALTUS_FINE) {
+        return p->failure;
+    }
+    if (r < 0) {
+        p->t = t;
+        p->after = 0;
+        if (++p->window_missed >= SALTUS_WINDOW_MISSES) {
+            p->window *= 0.5;
+            p->window_end = t;
+        }
+        return SALTUS_FINE;
+    }
+    if (saltus_leap_step(p, r, t) != SALTUS_FINE || saltus_thinned_follow(p, d, r) != SALTUS_FINE) {
+        return p->failure;
+    }
+    if (p->exact == 0) {
+        saltus_leap_turn(p, 0);
+    }
+    return SALTUS_FINE;
+}
+#endif
+
 /* One reaction, as the direct method has it, or on to `target` if that comes first. */
 SALTUS_FN saltus_failure saltus_leap_exact(saltus_trajectory *p, saltus_direct *d, saltus_leap *l,
                                            double total, double target)
@@ -396,17 +396,15 @@ SALTUS_FN saltus_failure saltus_leap_exact(saltus_trajectory *p, saltus_direct *
         p->after = 0;
         return SALTUS_FINE;
     }
-    const int r = saltus_tree_choose(&tree, total, (double)w[1], p->seed, p->trajectory,
-                                     ((uint64_t)1 << SALTUS_LEAP_WORDS) + p->block);
-    p->t = t_next;
-    p->after = 0;
-    --p->exact;
-    ++p->exact_steps;
-    ++p->fired;
-    if (saltus_direct_fire(p, r) != SALTUS_FINE) {
-        return p->failure;
+    const uint64_t event = ((uint64_t)1 << SALTUS_LEAP_WORDS) + p->block;
+#if SALTUS_THINNED
+    if (n->n_thinned > 0) {
+        return saltus_leap_candidate(p, d, &tree, total, (double)w[1], event, t_next);
     }
-    return saltus_direct_follow(p, d, r);
+#endif
+    const int r = saltus_tree_choose(&tree, total, (double)w[1], p->seed, p->trajectory, event);
+    return saltus_leap_step(p, r, t_next) == SALTUS_FINE ? saltus_direct_follow(p, d, r)
+                                                         : p->failure;
 }
 
 /* A leap, of `step` at most and to `target` at most. Halved while it is too long, at last to exact
@@ -417,14 +415,25 @@ SALTUS_FN saltus_failure saltus_leap_apply(saltus_trajectory *p, saltus_direct *
 {
     const saltus_tables *n = p->n;
     const double left = target - p->t;
+#if SALTUS_THINNED
+    saltus_leap_keep_laws(p, d);
+#endif
     for (;; step = 0.5 * (step < left ? step : left)) { /* step may be infinite */
         uint32_t w[4];
         double length = step;
         int one = -1;
         if (step * total < SALTUS_SHORT_LEAP) {
-            p->exact = l->tau.n_exact;
+            saltus_leap_turn(p, l->tau.n_exact);
             return SALTUS_FINE;
         }
+#if SALTUS_THINNED
+        if (n->n_thinned > 0) {
+            if (!saltus_leap_average(p, d, step < left ? step : left)) {
+                continue;
+            }
+            critical_total = saltus_leap_critical(p, d, l);
+        }
+#endif
         if (critical_total > 0.0) {
             saltus_leap_draw(p, d, l, w);
             const double wait = saltus_leap_wait(p, w[0]) / critical_total;
@@ -439,6 +448,11 @@ SALTUS_FN saltus_failure saltus_leap_apply(saltus_trajectory *p, saltus_direct *
             length = left;
             one = -1;
         }
+#if SALTUS_THINNED
+        if (one >= 0 && n->n_thinned > 0 && !saltus_leap_average(p, d, length)) {
+            continue;
+        }
+#endif
         const saltus_attempt attempt = saltus_leap_try(p, d, l, length, one);
         if (attempt == SALTUS_TOO_LONG) {
             saltus_leap_undo(p);
@@ -452,8 +466,15 @@ SALTUS_FN saltus_failure saltus_leap_apply(saltus_trajectory *p, saltus_direct *
         p->fired += (uint64_t)l->fired;
         ++p->leaps;
         saltus_trajectory_refresh(p);
-        return saltus_leap_rebuild(p, d);
+        return saltus_leap_rebuild(p, d, 0);
     }
+}
+
+/* The sum of all propensities. */
+SALTUS_FN double saltus_leap_total(const saltus_trajectory *p, const saltus_direct *d)
+{
+    const saltus_tables *n = p->n;
+    return d->values[SALTUS_AT(n->n_leaves + n->level_first[n->n_levels - 1])] + 0.0; /* no -0 */
 }
 
 /* The earlier of the next sample and the next special time. */
@@ -462,68 +483,72 @@ SALTUS_FN double saltus_leap_target(const saltus_trajectory *p, const double *ti
     return saltus_trajectory_special_first(p, times[p->sample]) ? p->special : times[p->sample];
 }
 
-/* Do what is due at the present time, then one leap, or one exact step. Returns -1 when the
- * trajectory has ended, has failed or stops. */
-SALTUS_FN int saltus_tau_go(saltus_trajectory *p, saltus_direct *d, saltus_leap *l,
-                            const double *times, int64_t n_times, const int *stop, int64_t *counts,
-                            double *observables)
+/* One leap, or one exact step, to `target` at most; *renews becomes 1 where an event has followed.
+ */
+SALTUS_FN saltus_failure saltus_tau_move(saltus_trajectory *p, saltus_direct *d, saltus_leap *l,
+                                         double total, double target, int *renews)
 {
-    const saltus_tables *n = p->n;
-    const double total =
-        d->values[SALTUS_AT(n->n_leaves + n->level_first[n->n_levels - 1])] + 0.0; /* no -0 */
-    double target = saltus_leap_target(p, times);
-    const int in_window = saltus_leap_holds(p) && p->window_end < target;
-    target = in_window ? p->window_end : target;
-    if (!(p->t < target)) {
-        if (in_window) {
-            return saltus_leap_renew(p, d, l, times[p->sample]) == SALTUS_FINE ? 0 : -1;
-        }
-        if (saltus_trajectory_special_first(p, times[p->sample])) {
-            return saltus_trajectory_pass_special(p) == SALTUS_FINE &&
-                           saltus_leap_renew(p, d, l, times[p->sample]) == SALTUS_FINE
-                       ? 0
-                       : -1;
-        }
-        saltus_trajectory_record(p, target, counts, observables);
-        if (p->sample == n_times) {
-            return -1;
-        }
-        saltus_leap_hold(p);
-        return 0;
-    }
-    if (p->block >= p->limit || SALTUS_FLAG(stop)) {
-        (void)saltus_trajectory_fail(p, SALTUS_STOPPED, 0, 0.0);
-        return -1;
-    }
-    SALTUS_TRAJECTORY_PROGRESS(p);
-    if (!(total < SALTUS_INFINITY)) {
-        (void)saltus_trajectory_fail(p, SALTUS_BAD_TOTAL, 0, total);
-        return -1;
-    }
     const uint64_t before = p->fired;
     if (!(total > 0.0)) {
         p->t = target;
         p->after = 0;
     } else if (p->exact > 0) {
         if (saltus_leap_exact(p, d, l, total, target) != SALTUS_FINE) {
-            return -1;
+            return p->failure;
         }
     } else {
         double critical_total;
         const double step = saltus_leap_bound(p, d, l, &critical_total);
         if (saltus_leap_apply(p, d, l, step, total, critical_total, target) != SALTUS_FINE) {
-            return -1;
+            return p->failure;
         }
     }
-    if (SALTUS_EVENTS && n->watches_state && p->fired > before) {
-        if (!saltus_trajectory_triggers(p)) {
-            saltus_leap_hold(p);
-        } else if (saltus_trajectory_settle(p) != SALTUS_FINE ||
-                   saltus_leap_renew(p, d, l, times[p->sample]) != SALTUS_FINE) {
+    *renews =
+        SALTUS_EVENTS && p->n->watches_state && p->fired > before && saltus_trajectory_triggers(p);
+    return *renews ? saltus_trajectory_settle(p) : SALTUS_FINE;
+}
+
+/* Do what is due at the present time, or one leap, or one exact step. Returns -1 when the
+ * trajectory has ended, has failed or stops. */
+SALTUS_FN int saltus_tau_go(saltus_trajectory *p, saltus_direct *d, saltus_leap *l,
+                            const double *times, int64_t n_times, const int *stop, int64_t *counts,
+                            double *observables)
+{
+    const double total = saltus_leap_total(p, d), sample = times[p->sample];
+    double target = saltus_leap_target(p, times);
+    const int in_window = saltus_leap_drifts(p) && p->window_end < target;
+    int renews = 1;
+    target = in_window ? p->window_end : target;
+    if (p->t < target) {
+        if (p->block >= p->limit || SALTUS_FLAG(stop)) {
+            (void)saltus_trajectory_fail(p, SALTUS_STOPPED, 0, 0.0);
             return -1;
         }
+        SALTUS_TRAJECTORY_PROGRESS(p);
+        if (!(total < SALTUS_INFINITY)) {
+            (void)saltus_trajectory_fail(p, SALTUS_BAD_TOTAL, 0, total);
+            return -1;
+        }
+        if (saltus_tau_move(p, d, l, total, target, &renews) != SALTUS_FINE) {
+            return -1;
+        }
+    } else if (in_window) {
+        p->window *= p->exact > 0 && p->window_missed == 0 ? 2.0 : 1.0;
+    } else if (saltus_trajectory_special_first(p, sample)) {
+        if (saltus_trajectory_pass_special(p) != SALTUS_FINE) {
+            return -1;
+        }
+    } else {
+#if SALTUS_THINNED
+        if (p->n->n_thinned > 0 && p->sample + 1 == n_times &&
+            saltus_thinned_check(p, d, target) != SALTUS_FINE) {
+            return -1;
+        }
+#endif
+        saltus_trajectory_record(p, target, counts, observables);
+        return p->sample == n_times ? -1 : 0;
     }
-    return 0;
+    return renews && saltus_leap_renew(p, d, l, total) != SALTUS_FINE ? -1 : 0;
 }
 
 /* Exact steps that a thread takes from one vote of its warp to the next. */
@@ -543,8 +568,7 @@ SALTUS_LARGE_FN saltus_failure saltus_tau_run(saltus_trajectory *p, saltus_direc
     l->words.valid = 0;
 #endif
     saltus_trajectory_refresh(p);
-    if ((SALTUS_THINNED && p->window_end < 0.0 ? saltus_leap_renew(p, d, l, times[p->sample])
-                                               : saltus_leap_rebuild(p, d)) != SALTUS_FINE) {
+    if (saltus_leap_rebuild(p, d, 0) != SALTUS_FINE) {
         return p->failure;
     }
     int goes = 1;
