@@ -60,6 +60,7 @@ static saltus_status fail(const saltus_cli_table *t, const char *what, int probl
 static saltus_status check_target(saltus_cli_table *t, bool overwrite, saltus_error *err)
 {
     struct stat st;
+    t->replaces = overwrite;
     if (stat(t->path, &st) != 0) {
         return errno == ENOENT ? SALTUS_OK : fail(t, "cannot be written", errno, err);
     }
@@ -87,7 +88,10 @@ saltus_status saltus_cli_open_table(const char *path, bool overwrite, saltus_cli
     if (status != SALTUS_OK) {
         return status;
     }
-    t->target = t->replaces ? realpath(path, NULL) : strdup(path); /* a link stays one */
+    t->target = realpath(path, NULL); /* a link stays one */
+    if (!t->target && errno == ENOENT) {
+        t->target = strdup(path);
+    }
     const size_t size = t->target ? strlen(t->target) + sizeof behind : 1;
     t->temporary = t->target ? malloc(size) : NULL;
     int fd = -1;
@@ -140,9 +144,13 @@ saltus_status saltus_cli_close_table(saltus_cli_table *t, bool keep, saltus_erro
             problem = errno;
         }
         problem = problem || !keep ? problem : publish(t);
-        is_there = keep && problem == 0;
+        is_there = keep && (problem == 0 || problem == EEXIST);
         if (keep && problem) {
             status = fail(t, "cannot be written", problem, err);
+        }
+        if (keep && problem == EEXIST) {
+            (void)snprintf(err->hint, sizeof err->hint, "it has come meanwhile; all is in %.400s",
+                           t->temporary);
         }
     }
     if (t->temporary && !is_there) {

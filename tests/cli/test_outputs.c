@@ -7,6 +7,7 @@
 
 #include "command.h"
 
+#include <glob.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,6 +112,95 @@ static void full_disks_leave_a_readable_file(void **state)
     assert_non_null(text);
     assert_true(count_lines(text) > 1000);
     free(text);
+}
+
+/* A table whose name another takes while it is written. */
+static void tables_that_come_second_are_kept(void **state)
+{
+    (void)state;
+    keep_results();
+    for (int overwrites = 0; overwrites < 2; ++overwrites) {
+        glob_t found = {0};
+        (void)unlink("late.csv");
+        const pid_t child = start_saltus("run busy.yaml --until 1 --points 101 --runs 20000 -q "
+                                         "-o late.csv%s",
+                                         overwrites ? " --overwrite" : "");
+        while (glob("late.csv.??????", 0, NULL, &found) != 0) {
+            (void)usleep(1000);
+        }
+        write_file("late.csv", "mine");
+        const outcome o = finish_saltus(child);
+        char *text = read_file("late.csv");
+        if (overwrites) {
+            assert_done(&o);
+        } else {
+            assert_refused(&o, 1, "late.csv: cannot be written: File exists");
+            assert_non_null(strstr(o.err, found.gl_pathv[0]));
+            assert_string_equal(text, "mine");
+            free(text);
+            text = read_file(found.gl_pathv[0]);
+            (void)unlink(found.gl_pathv[0]);
+        }
+        assert_int_equal(count_lines(text), 101 * 20000 + 1);
+        free(text);
+        globfree(&found);
+    }
+}
+
+/* Trajectories in a result, as stats tells. */
+static long in_file(const char *path)
+{
+    const outcome o = saltus("stats %s", path);
+    const char *behind = strchr(o.out, ':');
+    return o.code == 0 && behind ? strtol(behind + 1, NULL, 10) : -1;
+}
+
+/* Whatever a full disk stops, the last samples or the end: what was delivered stays, also if it is
+ * resumed in vain, and elsewhere the rest follows. */
+static void full_disks_keep_what_was_delivered(void **state)
+{
+    static const int runs[] = {250, 290, 330, 500};
+    char command[200];
+    long delivered[4], after[4];
+    (void)state;
+    FILE *out = fopen("wide.yaml", "w");
+    assert_non_null(out);
+    fprintf(out, "species: {A: 9, B: 9, C: 9, D: 9, E: 9, F: 9, G: 9, H: 9}\nreactions:\n");
+    for (char c = 'A'; c <= 'H'; ++c) {
+        fprintf(out, "  b%c: 0 -> %c @ 900\n  d%c: %c -> 0 @ 1\n", c, c, c, c);
+    }
+    assert_int_equal(fclose(out), 0);
+    (void)mkdir("small", 0700);
+    if (mount("tmpfs", "small", "tmpfs", 0, "size=4m") != 0) {
+        skip();
+    }
+    for (int i = 0; i < 4; ++i) {
+        (void)saltus(
+            "run wide.yaml --until 20 --points 1001 --runs %d -q -o small/o.h5 --overwrite",
+            runs[i]);
+        delivered[i] = in_file("small/o.h5");
+        (void)saltus("resume small/o.h5 -q");
+        after[i] = in_file("small/o.h5");
+        (void)snprintf(command, sizeof command, "mv small/o.h5 o%d.h5", i);
+        (void)!system(command);
+    }
+    (void)umount("small");
+    for (int i = 0; i < 4; ++i) {
+        if (delivered[i] < 100 || after[i] < delivered[i]) {
+            fail_msg("%d runs: %ld are there, %ld after resume", runs[i], delivered[i], after[i]);
+        }
+        outcome o = saltus("resume o%d.h5 -q", i);
+        assert_done(&o);
+        assert_int_equal(in_file((const char *[]){"o0.h5", "o1.h5", "o2.h5", "o3.h5"}[i]), runs[i]);
+        o = saltus("run wide.yaml --until 20 --points 1001 --runs %d -q -o all.h5 --overwrite",
+                   runs[i]);
+        assert_done(&o);
+        (void)snprintf(
+            command, sizeof command,
+            "for f in o%d all; do %s export $f.h5 | cksum; done | uniq | wc -l | grep -qx 1", i,
+            getenv("SALTUS_COMMAND"));
+        assert_int_equal(system(command), 0);
+    }
 }
 
 static void full_disks_are_told(void **state)
@@ -261,17 +351,13 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter_with_models, leave_directory)
     const struct CMUnitTest tests[] = {
-        TEST(outputs_that_cannot_be_written),
-        TEST(refused_runs_leave_older_results_alone),
-        TEST(results_that_cannot_fit_are_refused),
-        TEST(full_disks_leave_a_readable_file),
-        TEST(full_disks_are_told),
-        TEST(tables_without_room_say_why),
-        TEST(files_being_written_are_told),
-        TEST(results_that_cannot_fit_are_refused),
-        TEST(closed_streams_are_no_success),
-        TEST(temporary_files_go_where_told),
-        TEST(nothing_is_replaced_unasked),
+        TEST(outputs_that_cannot_be_written),      TEST(refused_runs_leave_older_results_alone),
+        TEST(results_that_cannot_fit_are_refused), TEST(full_disks_leave_a_readable_file),
+        TEST(full_disks_keep_what_was_delivered),  TEST(full_disks_are_told),
+        TEST(tables_without_room_say_why),         TEST(files_being_written_are_told),
+        TEST(results_that_cannot_fit_are_refused), TEST(closed_streams_are_no_success),
+        TEST(temporary_files_go_where_told),       TEST(nothing_is_replaced_unasked),
+        TEST(tables_that_come_second_are_kept),
     };
     if (!getenv("SALTUS_COMMAND")) {
         (void)fprintf(stderr, "SALTUS_COMMAND must name the program\n");

@@ -306,6 +306,8 @@ static saltus_status bring_up_to_date(saltus_h5_file *f, saltus_error *err)
     if (!f->broken) {
         SALTUS_TRY(saltus_h5_flush(f, err));
         SALTUS_TRY(saltus_h5_write_state(f, f->closing, err));
+    } else if (f->closing && !f->layout.sweep) { /* in the space that was held for it */
+        SALTUS_TRY(saltus_h5_write_state(f, false, err));
     }
     rc |= saltus_h5_set_int64(f->file, "events", f->layout.sweep ? f->events : f->ensemble->events);
     if (f->layout.sweep) {
@@ -427,7 +429,15 @@ saltus_status saltus_h5_close_file(saltus_h5_file *f, const saltus_run_report *r
     if (f->broken) {
         saltus_h5_cut(f);
     }
+    const bool was_broken = f->broken;
     const saltus_status last = bring_up_to_date(f, status == SALTUS_OK ? err : NULL);
+    if (f->broken && !was_broken && !f->layout.sweep) { /* what is packed may fit all the same */
+        saltus_h5_cut(f);
+        if (bring_up_to_date(f, NULL) == SALTUS_OK) {
+            saltus_error_hint(err, "everything delivered (%lld run%s) is in the file",
+                              (long long)f->rows, f->rows == 1 ? "" : "s");
+        }
+    }
     status = status == SALTUS_OK ? last : status;
     if (write_report(f, report) < 0 && status == SALTUS_OK) {
         status = saltus_h5_fail(f, 0, err);

@@ -203,7 +203,7 @@ void saltus_h5_cut(saltus_h5_file *f)
         if (s->grows && s->kind->role != SALTUS_ROLE_SITES && s->shape[0] > (hsize_t)f->rows) {
             (void)saltus_h5_resize(s, (hsize_t)f->rows);
         } else if (s->gathered && s->shape[0] < (hsize_t)f->rows) {
-            (void)!put_gathered(s, (hsize_t)f->rows - s->first, false, NULL);
+            (void)!put_gathered(s, (hsize_t)f->rows - s->first, true, NULL);
         }
     }
 }

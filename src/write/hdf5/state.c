@@ -47,7 +47,9 @@ static saltus_status write_slot(saltus_h5_file *f, const saltus_h5_set *s, int s
                                 size_t size, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    SALTUS_TRY(saltus_h5_reserve(f, (int64_t)size + SLACK_BYTES, err));
+    if (!f->broken) {
+        SALTUS_TRY(saltus_h5_reserve(f, (int64_t)size + SLACK_BYTES, err));
+    }
     if (transfer(s, slot, size, bytes, true) < 0 || H5Dflush(s->set) < 0) {
         SALTUS_TRY(saltus_h5_fail(f, 0, err));
     }
