@@ -445,6 +445,53 @@ static void what_cannot_be_is_refused(void **state)
     }
 }
 
+/* Rates that add up to none: known before a run, or found in an empty site as it begins. */
+static void endless_inflow_is_refused(void **state)
+{
+    static const struct {
+        const char *reactions, *diffusion, *why;
+        bool is_planned;
+    } cases[] = {
+        {"{in: 0 -> A @ 1e308}", "1 m2/s", "reaction 'in' happens inf times a second", false},
+        {"{in: 0 -> A @ 2e306, more: 0 -> A @ 2e306}", "1 m2/s",
+         "reaction 'more' happens 1.28e+308 times a second", false},
+        {"{}", "1e300 m2/s", "a particle of 'A' comes in over face z- inf times a second", false},
+        {"{in: {equation: 0 -> A, law: 1e307/(1 + A)}}", "1 m2/s",
+         "reaction 'in' happens inf times a second", true},
+        {"{in: 0 -> A @ 1e306, law: {equation: 0 -> A, law: 2e306/(1 + A)}}", "1 m2/s",
+         "reaction 'law' happens 1.28e+308 times a second", true},
+    };
+    static const double times[] = {1.0};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        char text[500];
+        saltus_error err = {0};
+        saltus_plan *plan = NULL;
+        saltus_backend *cpu = NULL;
+        moments sums = {0};
+        saltus_plan_options options = saltus_plan_options_default();
+        options.method = "nsm";
+        (void)snprintf(text, sizeof text,
+                       "species: {A: 1}\nreactions: %s\nlattice: {size: [4, 4, 4], spacing: 1 m, "
+                       "step: largest, diffusion: {A: %s}, faces: {z-: {A: 2e9}}}\n",
+                       cases[i].reactions, cases[i].diffusion);
+        saltus_model *m = parse_frozen(text);
+        OK(saltus_backend_open("cpu", &cpu, &err));
+        saltus_status status = saltus_plan_create(m, cpu, &options, &plan, &err);
+        if (cases[i].is_planned) {
+            assert_int_equal(status, SALTUS_OK);
+            status = rdme_try("cpu", m, "nsm", 1, times, 1, 1, &sums, &err);
+        }
+        if (status != SALTUS_E_UNSUPPORTED || !strstr(err.message, cases[i].why)) {
+            fail_msg("%s: %d, %s", text, (int)status, err.message);
+        }
+        moments_free(&sums);
+        saltus_plan_destroy(plan);
+        saltus_backend_close(cpu);
+        saltus_model_destroy(m);
+    }
+}
+
 /* Sites are told as models place them. */
 static void failures_name_site_and_time(void **state)
 {
@@ -487,6 +534,7 @@ int main(void)
         cmocka_unit_test(infinite_propensities_are_refused),
         cmocka_unit_test(threads_and_samples_change_nothing),
         cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(endless_inflow_is_refused),
         cmocka_unit_test(failures_name_site_and_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

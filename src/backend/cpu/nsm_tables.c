@@ -165,6 +165,12 @@ static saltus_status take_laws(saltus_nsm_tables *t, int type, const saltus_netw
                                                   .reaction = r,
                                                   .only_empty = true},
                               err));
+        if (!isfinite(l->source_rate)) { /* others are known when a plan is made */
+            SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
+                        "reaction '%s' happens %.3g times a second in empty sites, and the rates "
+                        "of all that comes from nothing add up to no finite number",
+                        saltus_network_reaction(network, r), rate * (double)n);
+        }
     }
 done:
     return status;
