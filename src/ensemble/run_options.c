@@ -14,6 +14,7 @@ saltus_status saltus_run_options_check(const saltus_plan *plan, const saltus_run
                                        saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
+    const saltus_method_ops *method = saltus_plan_method_ops(plan);
     if (plan->n_workers == 0) {
         SALTUS_FAIL(SALTUS_E_INVALID, "device '%s' is no GPU: plans for it are compiled, not run",
                     plan->backend->name);
@@ -47,6 +48,10 @@ saltus_status saltus_run_options_check(const saltus_plan *plan, const saltus_run
             SALTUS_FAIL(SALTUS_E_INVALID, "sample time %lld is %g: they must rise from 0",
                         (long long)i, o->times[i]);
         }
+    }
+    if (method->check_until) {
+        SALTUS_TRY(
+            method->check_until(plan->model->network->lattice, o->times[o->n_times - 1], err));
     }
     if (o->n_frames > 0 && !plan->model->network->lattice) {
         SALTUS_FAIL(SALTUS_E_INVALID, "model '%s' has no lattice, and so no frames",

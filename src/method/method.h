@@ -44,6 +44,9 @@ typedef struct saltus_method_ops {
     /** Why it does not take a frozen model with such options; its models are of the right kind. */
     saltus_status (*check)(const saltus_model *model, const saltus_plan_options *options,
                            saltus_error *err);
+    /** Why it does not go on until t_end; NULL: it does. */
+    saltus_status (*check_until)(const struct saltus_lattice *lattice, double t_end,
+                                 saltus_error *err);
     /** Steps of a trajectory until t_end, roughly; NULL: a pilot has to tell. */
     double (*count_steps)(const struct saltus_lattice *lattice, double t_end);
     /** Nanoseconds of a core for a step, roughly, in vector lanes or not: bench/RESULTS.md. */

@@ -34,6 +34,20 @@ static double count_steps(const saltus_lattice *lattice, double t_end)
     return t_end / lattice->step;
 }
 
+/* Steps are numbered, and times are their numbers times a step, in doubles. */
+static saltus_status check_until(const saltus_lattice *lattice, double t_end, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const double n = count_steps(lattice, t_end);
+    if (n > 0x1p53) {
+        SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
+                    "%.4g steps of %g s until %g s: there can be 2^53 of them", n, lattice->step,
+                    t_end);
+    }
+done:
+    return status;
+}
+
 /* bench/RESULTS.md, "Space". */
 static double core_ns(const saltus_tables *tables, const saltus_lattice *lattice, bool in_lanes)
 {
@@ -57,6 +71,7 @@ const saltus_method_ops saltus_method_mpd = {
     .shares_trajectory = true,
     .steps = "steps",
     .check = check,
+    .check_until = check_until,
     .count_steps = count_steps,
     .core_ns = core_ns,
     .explain = explain,

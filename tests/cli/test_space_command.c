@@ -137,6 +137,11 @@ static void what_makes_no_sense_is_refused(void **state)
         o = saltus("export s.h5 --%s", kinds[i]);
         assert_refused(&o, 2, "a sweep's file has none: run a point of it alone, with --set");
     }
+    o = saltus("run cell.yaml --until 1e14 --points 2 -o mine.h5");
+    assert_refused(&o, 2, "1e+16 steps of 0.01 s until 1e+14 s: there can be 2^53 of them");
+    o = saltus("sweep cell.yaml --vary B=list:0,1 --until 1e14 --points 2 -o mine.h5");
+    assert_refused(&o, 2, "1e+16 steps of 0.01 s until 1e+14 s: there can be 2^53 of them");
+    assert_false(file_exists("mine.h5"));
 }
 
 /* Sums over the sites of a frame, and sums that tell sites apart. */

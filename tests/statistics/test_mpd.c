@@ -268,6 +268,27 @@ static void endless_steps_are_refused(void **state)
     saltus_model_destroy(m);
 }
 
+/* Steps are numbered, and a double has to hold the last number: times are multiples of it. */
+static void more_steps_than_there_are_numbers_are_refused(void **state)
+{
+    static const double times[][2] = {{0.0, 1e14}, {0.0, 9007199254740994.0e-5}, {0.0, 1e300}};
+    saltus_error err = {0};
+    moments sums = {0};
+    (void)state;
+    saltus_model *m =
+        parse_frozen("species: {A: 9}\nlattice: {size: [4, 1, 1], spacing: 1 um, step: 10 us, "
+                     "diffusion: {A: 1 um2/s}}\n");
+    for (size_t i = 0; i < sizeof times / sizeof *times; ++i) {
+        err = (saltus_error){0};
+        assert_int_equal(rdme_try("cpu", m, "mpd", 1, times[i], 2, 1, &sums, &err),
+                         SALTUS_E_UNSUPPORTED);
+        moments_free(&sums);
+    }
+    assert_string_equal(err.message,
+                        "1e+305 steps of 1e-05 s until 1e+300 s: there can be 2^53 of them");
+    saltus_model_destroy(m);
+}
+
 /* Particles of one site move by words of their own, also far behind the first ones. */
 static void ranks_have_words_of_their_own(void **state)
 {
@@ -496,6 +517,7 @@ int main(void)
         cmocka_unit_test(ranks_have_words_of_their_own),
         cmocka_unit_test(infinite_propensities_are_refused),
         cmocka_unit_test(endless_steps_are_refused),
+        cmocka_unit_test(more_steps_than_there_are_numbers_are_refused),
         cmocka_unit_test(threads_and_samples_change_nothing),
         cmocka_unit_test(constant_faces_hold_a_concentration),
         cmocka_unit_test(many_more_particles_find_room),

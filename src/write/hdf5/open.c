@@ -289,6 +289,8 @@ saltus_status saltus_sweep_file_open(const char *path, const saltus_sweep *sweep
     }
     saltus_status status = SALTUS_OK;
     const saltus_run_options *run = &options->run;
+    saltus_run_options of_point = *run;
+    of_point.n_done = 0;
     char volumes[SALTUS_VOLUMES_SIZE];
     saltus_derived derived = {0};
     saltus_hdf5_layout layout;
@@ -296,6 +298,7 @@ saltus_status saltus_sweep_file_open(const char *path, const saltus_sweep *sweep
     char *sources = NULL;
     saltus_identity *identity = NULL;
     SALTUS_TRY(saltus_sweep_check_options(sweep, options, err));
+    SALTUS_TRY(saltus_run_options_check(plan, &of_point, err));
     if (options->first_point + options->n_points + options->runs_apart > 0 &&
         !(results && results->n_shards > 0)) {
         SALTUS_FAIL(SALTUS_E_INVALID, "a file of a part of a sweep has to say of which: "
