@@ -1,30 +1,29 @@
 /* Multiparticle diffusion: on a lattice particles move and sites react in steps; kernel/rdme. */
+#include "method/inflow.h"
 #include "method/method.h"
 
 #include "model/network/network.h"
 
 /* A step that makes more particles than a lattice may hold takes minutes before anybody is told. */
+static saltus_status check_inflow(void *user, const saltus_inflow *inflow, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_network *net = user;
+    char text[SALTUS_INFLOW_TEXT];
+    if (inflow->mean > 0x1p30) {
+        SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "%s %.3g times in a step of %g s, and 2^30 are the most",
+                    saltus_inflow_text(net, inflow, text), inflow->mean, net->lattice->step);
+    }
+done:
+    return status;
+}
+
 static saltus_status check(const saltus_model *model, const saltus_plan_options *o,
                            saltus_error *err)
 {
-    const double most = 0x1p30;
     saltus_status status = SALTUS_OK;
-    const saltus_network *net = model->network;
-    const saltus_tables *t = &net->tables;
     SALTUS_TRY(saltus_method_check_lattice(model, o, err));
-    for (int type = 0; type < net->lattice->n_types; ++type) {
-        const double step_sites = net->lattice->step * (double)net->lattice->sites_of[type];
-        const double *rates = net->lattice->rate + (ptrdiff_t)type * t->n_reactions;
-        for (int r = 0; r < t->n_reactions; ++r) {
-            const double mean = rates[r] * step_sites;
-            if (saltus_network_is_source(t, r) && mean > most) {
-                SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
-                            "reaction '%s' happens %.3g times in a step of %g s, and 2^30 are the "
-                            "most",
-                            saltus_network_reaction(net, r), mean, net->lattice->step);
-            }
-        }
-    }
+    SALTUS_TRY(saltus_inflow_each(model->network, check_inflow, model->network, err));
 done:
     return status;
 }
