@@ -15,6 +15,7 @@
 /** Where a source is: at a face of the lattice, or (-1) in all of it; in sites of this type. */
 typedef struct saltus_mpd_gate {
     int face, type;
+    double rate; /**< arrivals a second, on average */
 } saltus_mpd_gate;
 
 /** The sites of some types, in the order of their numbers. */

@@ -215,15 +215,18 @@ int64_t saltus_mpd_sites_at(const saltus_lattice *l, int face, int type, const i
     return n;
 }
 
+/* Arrivals in a site: on average in a step, which is 0 if that is too little for a double, and in a
+ * second. */
 static saltus_status add_source(saltus_mpd_tables *s, int face, int type, double mean_of_site,
-                                int reaction, int species, saltus_error *err)
+                                double rate_of_site, int reaction, int species, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_lattice *l = s->lattice;
+    const bool is_any = mean_of_site > 0.0 || rate_of_site > 0.0;
     const int64_t planes[2] = {0, l->size[2]},
-                  n = mean_of_site <= 0.0 ? 0
-                      : face < 0          ? l->sites_of[type]
-                                          : saltus_mpd_sites_at(l, face, type, planes, 0, NULL);
+                  n = !is_any    ? 0
+                      : face < 0 ? l->sites_of[type]
+                                 : saltus_mpd_sites_at(l, face, type, planes, 0, NULL);
     const bool has_list = !s->in_slabs && n < l->n_sites;
     uint32_t *list = NULL;
     if (n > 0) {
@@ -240,7 +243,7 @@ static saltus_status add_source(saltus_mpd_tables *s, int face, int type, double
             SALTUS_NEED(list);
             (void)saltus_mpd_sites_at(l, face, type, planes, 0, list);
         }
-        s->gates[s->m.n_sources] = (saltus_mpd_gate){face, type};
+        s->gates[s->m.n_sources] = (saltus_mpd_gate){face, type, rate_of_site * (double)n};
         s->sources[s->m.n_sources++] = (saltus_mpd_source){
             mean_of_site * (double)n, {.n = n, .here = n, .list = list}, reaction, species};
     }
@@ -257,16 +260,18 @@ static saltus_status find_sources(saltus_mpd_tables *s, saltus_error *err)
         for (int r = 0; r < t->n_reactions; ++r) {
             const double rate = l->rate[(int64_t)type * t->n_reactions + r];
             if (saltus_network_is_source(t, r)) {
-                SALTUS_TRY(add_source(s, -1, type, rate * l->step, r, -1, err));
+                SALTUS_TRY(add_source(s, -1, type, rate * l->step, rate, r, -1, err));
             }
         }
     }
     for (int face = 0; face < SALTUS_N_FACES; ++face) {
         for (int type = 0; type < l->n_types && l->faces[face] == SALTUS_FACE_CONSTANT; ++type) {
-            const double *jump = l->jump + ((int64_t)type * l->n_types + type) * l->n_species;
+            const int64_t within = ((int64_t)type * l->n_types + type) * l->n_species;
+            const double *jump = l->jump + within, *diffusion = l->diffusion + within;
             const double *mean = l->face_mean + (int64_t)face * l->n_species;
             for (int x = 0; x < l->n_species; ++x) {
-                SALTUS_TRY(add_source(s, face, type, mean[x] * jump[x], -1, x, err));
+                const double rate = mean[x] * (diffusion[x] / (l->spacing * l->spacing));
+                SALTUS_TRY(add_source(s, face, type, mean[x] * jump[x], rate, -1, x, err));
             }
         }
     }

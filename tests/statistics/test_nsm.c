@@ -492,6 +492,32 @@ static void endless_inflow_is_refused(void **state)
     }
 }
 
+/* There are no steps, so what a step would make may be too little for a double, or too much. */
+static void steps_change_nothing(void **state)
+{
+    static const char *const steps[] = {"1 s", "1e-300 s", "1e-315 s", "1e11 s"};
+    static const double times[] = {1e10};
+    moments x[4];
+    (void)state;
+    for (int i = 0; i < 4; ++i) {
+        char text[500];
+        (void)snprintf(text, sizeof text,
+                       "species: {A: 0, B: 0}\nreactions: {in: 0 -> B @ 1e-10}\n"
+                       "lattice: {size: [4, 4, 4], spacing: 1 m, step: %s, "
+                       "diffusion: {A: 1e-12 m2/s, B: 0}, faces: {z-: {A: 100}}}\n",
+                       steps[i]);
+        saltus_model *m = parse_frozen(text);
+        x[i] = run(m, "nsm", times, 1, 20);
+        saltus_model_destroy(m);
+    }
+    check_poisson(&x[0], 0, 1, 64.0, "B");
+    assert_true(x[0].sum[0] > 100.0);
+    for (int i = 3; i >= 0; --i) {
+        assert_true(x[i].hash == x[0].hash && x[i].sum[1] == x[0].sum[1]);
+        moments_free(&x[i]);
+    }
+}
+
 /* Sites are told as models place them. */
 static void failures_name_site_and_time(void **state)
 {
@@ -535,6 +561,7 @@ int main(void)
         cmocka_unit_test(threads_and_samples_change_nothing),
         cmocka_unit_test(what_cannot_be_is_refused),
         cmocka_unit_test(endless_inflow_is_refused),
+        cmocka_unit_test(steps_change_nothing),
         cmocka_unit_test(failures_name_site_and_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

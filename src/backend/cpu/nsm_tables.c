@@ -100,6 +100,14 @@ done:
     return status;
 }
 
+/* The mean of a step divided by the step, or where it is too small or too large for that the rate:
+ * they differ in the last bit, and samples with them. */
+static double rate_of(const saltus_mpd_tables *mpd, int o)
+{
+    const double of_step = mpd->sources[o].mean / mpd->m.step, rate = mpd->gates[o].rate;
+    return fabs(of_step - rate) < 1e-6 * rate ? of_step : rate;
+}
+
 /* Copy the sources of mpd, reactions without reactants and faces, which draw numbers of arrivals
  * per step there. */
 static saltus_status copy_sources(saltus_nsm_tables *t, saltus_error *err)
@@ -108,7 +116,7 @@ static saltus_status copy_sources(saltus_nsm_tables *t, saltus_error *err)
     for (int i = 0; i < t->mpd.m.n_sources; ++i) {
         const saltus_mpd_source *o = &t->mpd.sources[i];
         SALTUS_TRY(add_source(t,
-                              (saltus_nsm_source){.rate = o->mean / t->mpd.m.step,
+                              (saltus_nsm_source){.rate = rate_of(&t->mpd, i),
                                                   .sites = o->sites.list,
                                                   .n_sites = o->sites.n,
                                                   .reaction = o->reaction,
