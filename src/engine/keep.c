@@ -34,6 +34,11 @@ void saltus_keep_end(int *pause)
     __atomic_store_n(pause, HAS_ENDED, __ATOMIC_RELEASE);
 }
 
+bool saltus_keep_is_asked(const saltus_task *task)
+{
+    return task->pause && SALTUS_FLAG(task->pause) == IS_ASKED;
+}
+
 bool saltus_keep_is_due(const saltus_task *task)
 {
     return task->pause && SALTUS_FLAG(task->pause) && change(task->pause, IS_ASKED, IS_DUE);

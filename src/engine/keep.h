@@ -24,6 +24,8 @@ void saltus_keep_end(int *pause);
 /** Whether what is under way is to be kept now; asked once, it is no more. Then it is to be handed
  * over, and saltus_keep_stops to be called, which ends the answer. */
 bool saltus_keep_is_due(const saltus_task *task);
+/** Whether that has been asked and is not due yet; may be called often. */
+bool saltus_keep_is_asked(const saltus_task *task);
 /** Begin, before that, and end an answer that takes its time and may end on another thread: nothing
  * is written meanwhile. What is asked in between is not due before that. */
 void saltus_keep_answer(const saltus_task *task, bool begins);

@@ -145,6 +145,8 @@ typedef struct saltus_mpd_batch_status {
     saltus_mpd_failure failure;
     /** Some particles had no room: the batch is to be done again. */
     bool is_full;
+    /** So many of the last phases were left out, because something is to be kept. */
+    int32_t n_left;
 } saltus_mpd_batch_status;
 
 /** The operations of an engine, which holds the particles of a trajectory. saltus_mpd_work calls

@@ -94,15 +94,16 @@ saltus_status saltus_mpd_more_capacity(int64_t wanted, int64_t *capacity, saltus
                : saltus_error_set(err, SALTUS_E_NO_MEMORY, "more than 2^30 particles on a lattice");
 }
 
-/* Run some phases; again and with more capacity if particles had no room. */
-static saltus_status run_batch(course *c, const saltus_mpd_phase *phases, int n, saltus_error *err)
+/* Run some phases, *n or as many as *n is set to; again and with more capacity if particles had no
+ * room. */
+static saltus_status run_batch(course *c, const saltus_mpd_phase *phases, int *n, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_mpd_engine *e = c->engine;
     saltus_mpd_batch_status batch_status = {.is_full = true};
     SALTUS_TRY(e->gather(e->user, err));
     while (batch_status.is_full) {
-        SALTUS_TRY(e->run(e->user, phases, n, err));
+        SALTUS_TRY(e->run(e->user, phases, *n, err));
         SALTUS_TRY(e->poll(e->user, &batch_status, err));
         if (saltus_keep_stops(c->task, false)) {
             SALTUS_FAIL(SALTUS_E_CANCELLED, "stopped on request");
@@ -114,9 +115,10 @@ static saltus_status run_batch(course *c, const saltus_mpd_phase *phases, int n,
     if (batch_status.failure.is_any) {
         SALTUS_TRY(report(c, batch_status.failure, phases[0].step, err));
     }
+    *n -= batch_status.n_left;
     c->work = batch_status.work;
     c->fired += batch_status.fired;
-    saltus_reached_store(c->task->reached, (double)phases[n - 1].step * c->tables->m.step,
+    saltus_reached_store(c->task->reached, (double)phases[*n - 1].step * c->tables->m.step,
                          (uint64_t)c->fired);
 done:
     return status;
@@ -133,11 +135,12 @@ static saltus_status advance(course *c, int64_t to, saltus_error *err)
         const int64_t work = BATCH_WORK / (c->work + 1);
         const int64_t most = work < LEAST_BATCH ? LEAST_BATCH : work < BATCH ? work : BATCH;
         int n = 0;
-        for (; n < most && first <= to; ++n, ++first) {
-            phases[n] = (saltus_mpd_phase){first + 1, (first > from ? SALTUS_MPD_REACTS : 0) |
-                                                          (first < to ? SALTUS_MPD_MOVES : 0)};
+        for (int64_t at = first; n < most && at <= to; ++n, ++at) {
+            phases[n] = (saltus_mpd_phase){at + 1, (at > from ? SALTUS_MPD_REACTS : 0) |
+                                                       (at < to ? SALTUS_MPD_MOVES : 0)};
         }
-        SALTUS_TRY(run_batch(c, phases, n, err));
+        SALTUS_TRY(run_batch(c, phases, &n, err));
+        first += n;
         if (saltus_keep_is_due(c->task)) {
             c->is_due = true;
             to = first < to ? first : to;

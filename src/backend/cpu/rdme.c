@@ -42,6 +42,7 @@ typedef struct mpd {
     int64_t used, kept; /* particle numbers in use now, and when they were gathered */
     uint64_t failure, made;
     saltus_mpd_phase phase; /* the phase that the team runs */
+    int32_t n_left;         /* phases of a batch that were left out */
 #ifdef SALTUS_MPD_SLABS
     saltus_slab slab;
     saltus_halo halo;
@@ -404,8 +405,10 @@ static saltus_status run(void *user, const saltus_mpd_phase *phases, int n, salt
     mpd *s = user;
     (void)err;
     s->m.first_step = phases[0].step;
-    for (int i = 0; i < n && s->used <= s->m.capacity && !saltus_keep_stops(s->task, false); ++i) {
-        run_one(s, &phases[i]);
+    s->n_left = n;
+    while (s->n_left > 0 && s->used <= s->m.capacity && !saltus_keep_stops(s->task, false) &&
+           (s->n_left == n || !saltus_keep_is_asked(s->task))) {
+        run_one(s, &phases[n - s->n_left--]);
     }
     return SALTUS_OK;
 }
@@ -480,7 +483,8 @@ static saltus_status poll(void *user, saltus_mpd_batch_status *out, saltus_error
     (void)err;
     *out = (saltus_mpd_batch_status){.work = s->used,
                                      .failure = saltus_mpd_failure_of(s->failure, s->m.slab.zero),
-                                     .is_full = is_full(s)};
+                                     .is_full = is_full(s),
+                                     .n_left = s->n_left};
     for (int i = 0; i < saltus_team_size(s->team); ++i) {
         out->fired += s->hands[i].scratch.fired;
     }

@@ -213,9 +213,10 @@ saltus_status saltus_gpu_lattice_poll(void *user, saltus_mpd_batch_status *out, 
     CU(event_elapsed(&ms, s->start, s->end), "running a kernel");
     s->batch_us = 1e3 * (double)ms;
     (void)__atomic_fetch_add(s->task->kernel_ns, (int64_t)(1e6 * (double)ms), __ATOMIC_RELAXED);
-    *out = (saltus_mpd_batch_status){s->work, (int64_t)a.fired,
-                                     saltus_mpd_failure_of(a.failure, s->a.m.slab.zero),
-                                     a.used > s->a.m.capacity};
+    *out = (saltus_mpd_batch_status){.work = s->work,
+                                     .fired = (int64_t)a.fired,
+                                     .failure = saltus_mpd_failure_of(a.failure, s->a.m.slab.zero),
+                                     .is_full = a.used > s->a.m.capacity};
 done:
     return status;
 }
