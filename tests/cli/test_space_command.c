@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { SIZE_X = 6, SIZE_Y = 5, SIZE_Z = 9, RUNS = 3, FRAMES = 4 };
@@ -228,24 +227,6 @@ static void vtk_reads_frames(void **state)
     free(text);
 }
 
-/* Ctrl-C: not when the phases that the engine was asked for are over, which takes seconds. */
-static void a_large_lattice_stops_soon(void **state)
-{
-    struct timespec begin, end;
-    (void)state;
-    write_file("large.yaml", "species: {A: 1000000}\nlattice: {size: [64, 64, 64], spacing: 10 nm, "
-                             "step: largest, diffusion: {A: 1 um2/s}}\n");
-    const pid_t child =
-        start_saltus("run large.yaml --until 1 --points 2 --threads 1 -q -o out.h5");
-    sleep(2);
-    (void)clock_gettime(CLOCK_MONOTONIC, &begin);
-    assert_int_equal(kill(child, SIGINT), 0);
-    outcome o = finish_saltus(child);
-    (void)clock_gettime(CLOCK_MONOTONIC, &end);
-    assert_refused(&o, 130, "interrupted after 0 of 1");
-    assert_true(end.tv_sec - begin.tv_sec <= 2);
-}
-
 /* Ctrl-C: frames so far are there, for ParaView too. */
 static void an_interrupted_run_keeps_frames(void **state)
 {
@@ -367,7 +348,6 @@ int main(void)
         TEST(what_makes_no_sense_is_refused),
         TEST(vtk_reads_frames),
         TEST(an_interrupted_run_keeps_frames),
-        TEST(a_large_lattice_stops_soon),
         TEST(a_lattice_tells_its_time),
         TEST(propensities_that_are_no_number_are_named),
         TEST(runs_with_other_images_are_not_put_together),
