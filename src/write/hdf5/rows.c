@@ -203,7 +203,10 @@ void saltus_h5_cut(saltus_h5_file *f)
         if (s->grows && s->kind->role != SALTUS_ROLE_SITES && s->shape[0] > (hsize_t)f->rows) {
             (void)saltus_h5_resize(s, (hsize_t)f->rows);
         } else if (s->gathered && s->shape[0] < (hsize_t)f->rows) {
-            (void)!put_gathered(s, (hsize_t)f->rows - s->first, true, NULL);
+            const hsize_t n = (hsize_t)f->rows - s->first;
+            if (put_gathered(s, n, true, NULL) == SALTUS_E_NO_MEMORY) {
+                (void)!put_gathered(s, n, false, NULL);
+            }
         }
     }
 }
