@@ -30,6 +30,10 @@ class InvalidError(Error, ValueError):
     """An argument is out of its range, or names what is not there."""
 
 
+class ReadOnlyError(Error, TypeError):
+    """An assignment to what only tells of something."""
+
+
 class ModelError(Error, ValueError):
     """The model is not well formed, not consistent, or uses what is not supported."""
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from ._arrays import Memory
 from ._dataset import sweep_dataset
-from ._errors import (Error, InvalidError, chars, check, flag, near, need, number, record,
-                      text as as_text, texts)
+from ._errors import (Error, InvalidError, ReadOnlyError, chars, check, flag, near, need, number,
+                      record, text as as_text, texts)
 from ._files import Path
 from ._native import ffi, lib
 from ._plans import Plan, Plans, find_nvrtc
@@ -24,6 +24,9 @@ from ._series import Names, table
 from ._sweep import Axis, grid, points
 
 _MOST_CHECKED = 16  # values of an axis whose roundings are told
+# What to do in place of changing what a model tells.
+_SET = 'set={"NAME": VALUE} of run gives it another value for that call'
+_READ = "a model is what was read or built: read or build another"
 _models: weakref.WeakSet[Model] = weakref.WeakSet()
 _left_behind: list[dict[str, Any]] = []  # of models that were in use at a fork: freeing is not safe
 
@@ -47,6 +50,24 @@ def _take(text: Any) -> str:
         return ffi.string(text).decode("utf-8", "replace")
     finally:
         lib.free(text)
+
+
+class ReadOnly(dict):
+    """What a model tells: a dict that refuses changes, which would be of no account. A copy of it,
+    also by pickling, is a plain dict."""
+
+    def __init__(self, told: dict[str, Any], what: str, hint: str) -> None:
+        super().__init__(told)
+        self._what, self._hint = what, hint
+
+    def __reduce__(self) -> tuple:
+        return dict, (dict(self),)
+
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        raise ReadOnlyError(f"{self._what} of a model cannot be changed", self._hint)
+
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
 
 
 class Model:
@@ -245,18 +266,19 @@ class Model:
     def species(self) -> dict[str, Union[int, float]]:
         """Molecules at time 0, by the names of species; of those that are real values and no
         counts they may be parts."""
-        return {name: int(n) if n.is_integer() else n
-                for name, n in self._look()["species"].items()}
+        return ReadOnly({name: int(n) if n.is_integer() else n
+                         for name, n in self._look()["species"].items()}, "species", _SET)
 
     @property
     def parameters(self) -> dict[str, float]:
         """Values at time 0, in the model's units, by the names of parameters and compartments."""
-        return {**self._look()["parameter"], **self._look()["compartment"]}
+        return ReadOnly({**self._look()["parameter"], **self._look()["compartment"]}, "parameters",
+                        _SET)
 
     @property
     def units(self) -> dict[str, str]:
         """Units of those parameters and compartments that name one."""
-        return dict(self._look()["unit"])
+        return ReadOnly(self._look()["unit"], "units", _READ)
 
     @property
     def rules(self) -> list[str]:
@@ -266,7 +288,7 @@ class Model:
     @property
     def reactions(self) -> dict[str, str]:
         """Equations with their laws, such as "A + B -> C @ k*A*B", by the reactions' names."""
-        return dict(self._look()["reaction"])
+        return ReadOnly(self._look()["reaction"], "reactions", _READ)
 
     @property
     def time_unit(self) -> str:
@@ -286,7 +308,7 @@ class Model:
     @property
     def site_types(self) -> dict[str, int]:
         """How many sites of a lattice are of each type."""
-        return dict(self._look()["site_type"])
+        return ReadOnly(self._look()["site_type"], "site_types", _READ)
 
     def sites(self, x: Union[int, slice] = slice(None), y: Union[int, slice] = slice(None),
               z: Union[int, slice] = slice(None)) -> np.ndarray:

@@ -1,6 +1,8 @@
 """Models: read, built, looked at, closed, pickled."""
+import copy
 import errno
 import gzip
+import json
 import pickle
 import threading
 import warnings
@@ -54,6 +56,30 @@ def test_a_set_changes_one_call_alone(arrive):
     assert arrive.species == {"X": 0}
     fresh = saltus.build(**{**ARRIVE, "species": {"X": 30}, "parameters": {"k": 1, "g": 0.5}})
     np.testing.assert_array_equal(fresh.run(until=2, points=3, runs=10).counts, changed)
+
+
+def test_what_a_model_tells_is_not_assigned_to(arrive, schlogl):
+    """That would change no run."""
+    told = arrive.parameters
+    for change in (lambda: told.__setitem__("k", 1e3), lambda: told.update(k=1e3),
+                   lambda: told.__delitem__("k"), lambda: told.__ior__({"k": 1e3}),
+                   lambda: told.setdefault("z", 1), told.clear, told.popitem,
+                   lambda: told.pop("k"), lambda: arrive.species.__setitem__("X", 500)):
+        with pytest.raises(TypeError, match="of a model cannot be changed\nset=.* of run") as refused:
+            change()
+        assert isinstance(refused.value, saltus.Error)
+    for other in (arrive.units, arrive.reactions, arrive.site_types):
+        with pytest.raises(TypeError, match="read or build another"):
+            other["k"] = "1"
+    plain = {"k": 20.0, "g": 0.5}
+    assert told == plain and isinstance(told, dict) and dict(told) == {**told} == plain
+    assert repr(told) == str(told) == repr(plain) and json.loads(json.dumps(told)) == plain
+    assert told | {"k": 1.0} == {"k": 1.0, "g": 0.5} and {"z": 1} | told == {"z": 1, **plain}
+    for mine in (told.copy(), copy.copy(told), copy.deepcopy(told), told | {},
+                 pickle.loads(pickle.dumps(told))):
+        assert type(mine) is dict and mine == plain
+        mine["k"] = 1e3
+    assert arrive.parameters == plain and schlogl.species["X"] == 250
 
 
 def test_volume_mole_and_law_are_of_the_model():
