@@ -195,6 +195,7 @@ class Model:
             err.code = 1
             err.message = str(failure).encode()[:599]
             return ffi.NULL
+        lib.saltus_model_thaw(handle)  # one whose sweep was refused is frozen, and keeps its values
         lib.saltus_model_reset(handle)
         ffi.gc(handle, None)  # it is the caller's now
         return handle

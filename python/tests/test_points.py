@@ -54,6 +54,17 @@ def test_batches_read_nothing_twice(arrive, monkeypatch):
     assert fresh is saltus.Model.batch
 
 
+def test_a_sweep_that_is_refused_leaves_nothing_behind(arrive):
+    """No value of its points is in those of the next sweep."""
+    want = dict(until=2, points=3, runs=5, threads=1)
+    expected = arrive.batch([[0.5], [0.7]], ["g"], **want)
+    for refused in (lambda: arrive.sweep({"k": [1e3, 2e3]}, until=1, device="nonsense"),
+                    lambda: arrive.batch([[1e3], [2e3]], ["k"], until=1, species="k")):
+        with pytest.raises(saltus.InvalidError):
+            refused()
+        np.testing.assert_array_equal(arrive.batch([[0.5], [0.7]], ["g"], **want), expected)
+
+
 def test_wrong_tables_are_refused(arrive):
     for theta, names in (([1.0, 2.0], ["k"]), ([[1.0, 2.0]], ["k"]), ([[]], []), ([[[1.0]]], ["k"]),
                          (np.empty((0, 1)), ["k"]), ([[float("nan")]], ["k"]),
