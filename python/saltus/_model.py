@@ -25,7 +25,7 @@ from ._sweep import Axis, grid, points
 
 _MOST_CHECKED = 16  # values of an axis whose roundings are told
 # What to do in place of changing what a model tells.
-_SET = 'set={"NAME": VALUE} of run gives it another value for that call'
+_SET = 'set={"NAME": VALUE} of run, sweep or batch gives it another value for that call'
 _READ = "a model is what was read or built: read or build another"
 _models: weakref.WeakSet[Model] = weakref.WeakSet()
 _left_behind: list[dict[str, Any]] = []  # of models that were in use at a fork: freeing is not safe
@@ -187,23 +187,26 @@ class Model:
             self._handle = self._values = None
             self._pool.clear()
 
-    def load(self, err: Any) -> Any:
-        """For a thread of a sweep: a model that is not frozen. Not for callers."""
+    def load(self, values: dict[str, float], err: Any) -> Any:
+        """For a thread of a sweep: a model that is not frozen, with what all points have. Not for
+        callers."""
         try:
             handle = self._pool.pop() if self._pool else self._parse()
+            lib.saltus_model_thaw(handle)  # one whose sweep was refused is frozen: it keeps values
+            lib.saltus_model_reset(handle)
+            for name, value in values.items():
+                check(lib.saltus_model_set(handle, name.encode(), value, err), err)
         except Exception as failure:
             err.code = 1
             err.message = str(failure).encode()[:599]
             return ffi.NULL
-        lib.saltus_model_thaw(handle)  # one whose sweep was refused is frozen, and keeps its values
-        lib.saltus_model_reset(handle)
         ffi.gc(handle, None)  # it is the caller's now
         return handle
 
-    def _warn_of_points(self, sweep: Any, call: Call) -> None:
+    def _warn_of_points(self, sweep: Any, call: Call, values: dict[str, float]) -> None:
         """Have the call tell what the first point, or one of some others, has to say. The lock is
         held."""
-        handle, rounded = self.load(call.err), ffi.new("char[600]")
+        handle, rounded = self.load(values, call.err), ffi.new("char[600]")
         if handle != ffi.NULL:
             real = call.method == "ode"
             if lib.saltus_sweep_freeze(sweep, 0, handle, self._law(real), ffi.NULL) == 0:
@@ -419,7 +422,8 @@ class Model:
                 return Origin(self, call, values).run(plan, path, overwrite, progress)
 
     def sweep(self, vary: Mapping[str, Axis], until: Optional[float] = None, *, runs: int = 1,
-              seed: int = 1, design: Optional[str] = None, common_random_numbers: bool = False,
+              seed: int = 1, set: Optional[Mapping[str, float]] = None,
+              design: Optional[str] = None, common_random_numbers: bool = False,
               record: str = "stats", output: Optional[Path] = None, overwrite: bool = False,
               progress: Tell = None, device: str = "cpu", **options: Any) -> Any:
         """Simulate an ensemble at every point of a grid, or of a design: an xarray.Dataset with an
@@ -427,6 +431,7 @@ class Model:
 
         vary    values for names of parameters and species: saltus.lin(low, high, n), saltus.log,
                 or a row of numbers; for a design lin or log without n
+        set     values of other names, the same at all points
         design  "lhs:N" or "sobol:N" points
 
         Trajectory i of R at point g has the number first + g R + i, with common_random_numbers
@@ -437,34 +442,37 @@ class Model:
         sweep, lengths, words = grid(vary, design, call.run.seed)
         words += [] if design is None else [f"--design={design}"]
         axes = list(vary)
+        values = self._values_of(set, axes, call)
+        words += [f"--set={name}={value!r}" for name, value in values.items()]
         path = path_to_write(output)
         with self._lock:
             source, plan, report, stopped = self._run_points(
-                sweep, call, common_random_numbers, progress, path, overwrite, words,
+                sweep, call, values, common_random_numbers, progress, path, overwrite, words,
                 {name: lib.saltus_sweep_value(sweep, a, 0) for a, name in enumerate(axes)}
                 if path is not None else None)
         if path is not None:
             data = open_result(path)
         else:
             n, done = lib.saltus_sweep_n_points(sweep), source.view.n_points
-            values = [np.array([lib.saltus_sweep_value(sweep, a, g) for g in range(done)])
-                      for a in range(len(axes))]
+            at = [np.array([lib.saltus_sweep_value(sweep, a, g) for g in range(done)])
+                  for a in range(len(axes))]
             r = self._result(call, plan, source, [], report)
             r.attrs.update(runs_per_point=call.run.n_trajectories, sweep_points=done,
                            common_random_numbers=bool(common_random_numbers),
                            requested=call.run.n_trajectories * n,
                            trajectories=call.run.n_trajectories * done, complete=done == n)
-            data = sweep_dataset(source, r, axes, values, lengths, done)
+            data = sweep_dataset(source, r, axes, at, lengths, done)
         return give(data, stopped)
 
     def batch(self, theta: Any, names: Sequence[str], until: Optional[float] = None, *,
-              runs: int = 1, seed: int = 1, derive: Names = None,
-              common_random_numbers: bool = False, device: str = "cpu", progress: Tell = False,
-              **options: Any) -> np.ndarray:
+              runs: int = 1, seed: int = 1, set: Optional[Mapping[str, float]] = None,
+              derive: Names = None, common_random_numbers: bool = False, device: str = "cpu",
+              progress: Tell = False, **options: Any) -> np.ndarray:
         """Simulate at many sets of parameters in one launch, for estimation tools.
 
         theta   float [N, d], a row for each set, in the model's units
         names   [d] parameters, or species, whose initial molecules are set
+        set     values of others, the same in all rows
         derive  quantities of each trajectory
 
         Gives quantities float64[N, run, quantity], or without derive molecules
@@ -472,7 +480,7 @@ class Model:
         number first + g R + i, with common_random_numbers first + i. Interrupted has the rows that
         had ended.
         """
-        sweep = points(theta, names)
+        sweep, axes = points(theta, names)
         derive = None if derive is None else texts("derive", derive)
         if derive and options.pop("record", None) is not None:
             raise InvalidError("with derive, batch gives quantities, whatever record says",
@@ -484,32 +492,43 @@ class Model:
         call = Call(until, runs=runs, seed=seed, derive=derive, device=device, record=record,
                     **options)
         call.without_statistics = True
+        values = self._values_of(set, axes, call)
         with self._lock:
-            source, *_, stopped = self._run_points(sweep, call, common_random_numbers, progress,
-                                                   None, False)
+            source, *_, stopped = self._run_points(sweep, call, values, common_random_numbers,
+                                                   progress, None, False)
         return give(source("derived" if derive else "counts"), stopped)
 
-    def _run_points(self, sweep: Any, call: Call, common: bool, progress: Any, path: Optional[str],
-                    overwrite: bool, words: Sequence[str] = (),
+    @staticmethod
+    def _values_of(given: Optional[Mapping[str, float]], axes: Sequence[str],
+                   call: Call) -> dict[str, float]:
+        """Those of `set`, for all points; of a value that no point has the call tells, as the
+        command does."""
+        values = values_of(given)
+        call.warnings += [f"set: {name!r} is of no account: it is varied" for name in values
+                          if name in axes]
+        return values
+
+    def _run_points(self, sweep: Any, call: Call, values: dict[str, float], common: bool,
+                    progress: Any, path: Optional[str], overwrite: bool, words: Sequence[str] = (),
                     first: Optional[dict[str, float]] = None) -> tuple[Any, Plan, Any, Optional[BaseException]]:
-        """Simulate the points of a sweep into memory or a file. words: for the command, what they
-        are; first: the values of the first, of which a file's model is, as the command's. The lock
-        is held."""
+        """Simulate the points of a sweep into memory or a file. values: of all points; words: for
+        the command, what they are; first: the values of the first, of which a file's model is, as
+        the command's. The lock is held."""
         common = flag("common_random_numbers", common)
         call.device = "cpu" if call.device == "auto" else call.device
         parts = [name for name in ("by_type", "profile") if call.settings.get(name)]
         if parts and (call.without_statistics or call.record != "all" or path is not None):
             raise InvalidError(f"{parts[0]} is kept of runs, and of sweeps with every sample in memory",
                                'record="all" without output=, or run() with the values of a point')
-        real = call.method == "ode"
-        self._freeze(first or {}, real=real)
-        self._warn_of_points(sweep, call)
-        plan, err = self._plans.get(self._handle, call), call.err
+        real, err = call.method == "ode", call.err
+        self._freeze({**values, **(first or {})}, err, real)
+        self._warn_of_points(sweep, call, values)
+        plan = self._plans.get(self._handle, call)
         if call.without_statistics and not (call.derive or plan.names[0]):
             raise InvalidError("batch gives molecules, and no species is counted here",
                                'derive= names quantities of values; sweep(record="all") keeps them')
         options = ffi.new("saltus_sweep_options *", lib.saltus_sweep_options_default())
-        user, name = ffi.new_handle(self), ffi.new("char[]", call.device.encode())
+        user, name = ffi.new_handle((self, values)), ffi.new("char[]", call.device.encode())
         options.load, options.unload, options.load_user = lib.on_load, lib.on_unload, user
         options.law, options.device = self._law(real), name
         options.common_random_numbers = common

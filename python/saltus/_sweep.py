@@ -46,10 +46,10 @@ def grid(vary: Mapping[str, Axis], design: Optional[str], seed: int) -> tuple[An
     return sweep, [lib.saltus_sweep_axis_length(sweep, a) for a in range(len(vary))], words
 
 
-def points(theta: Any, names: Sequence[str]) -> Any:
-    """A saltus_sweep whose points are the rows of theta."""
+def points(theta: Any, names: Sequence[str]) -> tuple[Any, list[str]]:
+    """A saltus_sweep whose points are the rows of theta, and the names of its axes."""
     try:
-        names = [names] if isinstance(names, str) else list(names)
+        names = [names] if isinstance(names, str) else [str(name) for name in names]
     except TypeError as failure:
         raise InvalidError(f"names={names!r} must be a text or a row of texts") from failure
     values = np.ascontiguousarray(numbers("theta", theta))
@@ -57,17 +57,18 @@ def points(theta: Any, names: Sequence[str]) -> Any:
         raise InvalidError(f"theta must be of shape [N, {len(names)}], a column for each of "
                            f"{', '.join(map(repr, names))}, not {list(values.shape)}")
     sweep, err = _new(), record()
-    texts = [ffi.new("char[]", chars("a name of theta", str(name))) for name in names]
+    texts = [ffi.new("char[]", chars("a name of theta", name)) for name in names]
     check(lib.saltus_sweep_table(sweep, ffi.new("char *[]", texts), len(names),
                                  ffi.from_buffer("double[]", values), len(values), err), err)
-    return sweep
+    return sweep, names
 
 
 @ffi.def_extern()
 def on_load(user: Any, err: Any) -> Any:
-    return ffi.from_handle(user).load(err)
+    model, values = ffi.from_handle(user)
+    return model.load(values, err)
 
 
 @ffi.def_extern()
 def on_unload(user: Any, model: Any) -> None:
-    ffi.from_handle(user).unload(model)
+    ffi.from_handle(user)[0].unload(model)

@@ -118,6 +118,43 @@ def test_a_sweep_has_an_axis_for_each_name(arrive, tmp_path):
     assert "counts" not in stats and stats["variance"].dims == ("k", "time", "species")
 
 
+def test_a_set_is_of_all_points(arrive, command, tmp_path):
+    """As a further axis with one value, and as the command's --set."""
+    xarray = pytest.importorskip("xarray")
+    want, vary = dict(until=2, points=3, runs=20, seed=4), {"k": [10, 20]}
+    axis = arrive.sweep({**vary, "g": [3]}, record="all", **want).isel(g=0, drop=True)
+    for more in ({}, {"output": tmp_path / "sweep.h5"}):
+        d = arrive.sweep(vary, set={"g": 3}, record="all", **want, **more)
+        xarray.testing.assert_equal(d, axis)
+    assert (arrive.sweep(vary, record="all", **want)["counts"] != axis["counts"]).any()
+    (tmp_path / "arrive.yaml").write_text(arrive.to_yaml())
+    command("sweep", tmp_path / "arrive.yaml", "--vary=k=list:10,20", "--set=g=3", "--until=2",
+            "--points=3", "--runs=20", "--seed=4", "-o", tmp_path / "command.h5", "-q")
+    xarray.testing.assert_equal(saltus.open(tmp_path / "command.h5"), axis)
+    rows = [[k, 3.0] for k in (10, 20)] * 40  # so many that some are simulated at once
+    many = arrive.batch(rows, ["k", "g"], **want)
+    np.testing.assert_array_equal(many[:2], axis["counts"])
+    for names in ("k", iter(["k"])):
+        out = arrive.batch([row[:1] for row in rows], names, set={"g": 3}, **want)
+        np.testing.assert_array_equal(out, many)
+    for use in (arrive.sweep, lambda vary, **more: arrive.batch([[1.0]], ["k"], **more)):
+        with pytest.raises(saltus.InvalidError, match="did you mean 'g'"):
+            use(vary, until=1, set={"gg": 3})
+        with pytest.raises(saltus.InvalidError, match="set: g='fast' must be a number"):
+            use(vary, until=1, set={"g": "fast"})
+
+
+def test_a_set_of_what_varies_is_of_no_account(arrive):
+    xarray = pytest.importorskip("xarray")
+    want = dict(until=2, points=3, runs=20)
+    with pytest.warns(UserWarning, match="^set: 'k' is of no account: it is varied$") as said:
+        d = arrive.sweep({"k": [10, 20]}, set={"k": 1e6}, record="all", **want)
+        out = arrive.batch([[10.0], [20.0]], ["k"], set={"k": 1e6}, **want)
+    assert len(said) == 2 and {w.filename for w in said} == {__file__}
+    xarray.testing.assert_equal(d, arrive.sweep({"k": [10, 20]}, record="all", **want))
+    np.testing.assert_array_equal(out, d["counts"])
+
+
 @pytest.mark.parametrize("options", [{}, {"bins": 8}, {"range": (0, 40), "bins": 10}])
 def test_a_sweep_has_histograms(tmp_path, options):
     pytest.importorskip("xarray")

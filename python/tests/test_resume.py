@@ -119,6 +119,7 @@ def test_a_lattice_takes_along_the_files_that_it_names(command, tmp_path, monkey
 
 @pytest.mark.parametrize("more", [
     {"common_random_numbers": True, "record": "all"},
+    {"vary": {"k": saltus.lin(100, 200, 32)}, "set": {"g": 0.3, "X": 40}},
     {"design": "lhs:40", "vary": {"k": saltus.lin(100, 200), "g": saltus.log(0.1, 1)}}])
 def test_sweeps_go_on(arrive, command, tmp_path, more):
     pytest.importorskip("xarray")
