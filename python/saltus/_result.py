@@ -12,7 +12,7 @@ from ._dataset import dataset, sweep_dataset
 from ._errors import InvalidError, check, hdf5, near, need, number, record, text, whole
 from ._files import Path, any_path, result_path
 from ._native import ffi, lib
-from ._series import Names, table
+from ._series import Names, quantiles, table
 
 _IN_BLOCKS = ("counts", "observables", *SPLITS)
 _BLOCK = 1 << 20  # numbers that are read at a time
@@ -187,11 +187,23 @@ class Result:
 
     def quantile(self, q: Union[float, Sequence[float]]) -> np.ndarray:
         """Quantiles of counts over the runs, float64[point, species], with a leading axis if q has
-        one; definition 7 of Hyndman & Fan, Am. Stat. 50 (1996) 361."""
+        one; definition 7 of Hyndman & Fan, Am. Stat. 50 (1996) 361. With record="histogram" the
+        least count of a bin stands for all of it, as `saltus stats` has it, and NaN for what is
+        outside."""
         try:
-            return np.quantile(self.counts, np.asarray(q, dtype=float), axis=0)
-        except (TypeError, ValueError, OverflowError) as failure:
-            raise InvalidError(f"q={q!r} must be one number from 0 to 1, or a row of them") from failure
+            levels = np.asarray(q, dtype=float)
+        except (TypeError, ValueError, OverflowError):
+            levels = np.empty(0)
+        if levels.ndim > 1 or not levels.size or not ((levels >= 0.0) & (levels <= 1.0)).all():
+            raise InvalidError(f"q={q!r} must be one number from 0 to 1, or a row of them")
+        if self.attrs["record"] == "histogram" and self.species:
+            found = quantiles(self, self.species, range(len(self.time)), np.atleast_1d(levels))
+            every = np.stack([found[name] for name in self.species], axis=-1)
+            return every if levels.ndim else every[0]
+        if self.attrs["record"] == "stats" and self.species:
+            raise InvalidError("quantiles need samples or histograms, and this result has neither",
+                               'record="all", "final" or "histogram" keeps some')
+        return np.quantile(self.counts, levels, axis=0)
 
     def histogram(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Edges float64[bin + 1] and numbers of runs uint64[point, bin] of a species, with

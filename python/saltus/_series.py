@@ -176,7 +176,7 @@ def quantiles(r: Any, names: Sequence[str], points: Sequence[int],
     """Quantiles of columns over the runs at some points, [level][point], by names: those of
     Result.quantile and `saltus stats`, definition 7 of Hyndman & Fan. Of very many samples they are
     found in bins of each point's own, fine for the values there, and of a histogram in its bins:
-    where one of them holds several counts, a value is known as one of these. NaN is what the bins do
+    where one of them holds several counts, a value is the least of these. NaN is what the bins do
     not tell: a quantile outside of range=, or any with runs on both sides."""
     n, found = int(r.attrs["trajectories"]), {}
     if r.attrs["record"] == "histogram":
@@ -185,8 +185,8 @@ def quantiles(r: Any, names: Sequence[str], points: Sequence[int],
             counts = np.rint(parts * n)
             below = np.where(low < e[0], n - counts.sum(axis=1), 0.0)
             below[(low < e[0]) & (high > e[-1])] = np.nan
-            x = _quantile(n, levels, lambda k: _in_bins(e, counts, below, k, is_least=True))
-            found[name] = np.clip(x, low, high)
+            found[name] = _quantile(n, levels,
+                                    lambda k: _in_bins(e, counts, below, k, is_least=True))
     elif n * len(points) <= MANY_SAMPLES:
         for name, x in _samples(r, names, points).items():
             x = np.sort(x, axis=0)

@@ -48,6 +48,33 @@ def test_birth_and_death_is_poisson(arrive):
     np.testing.assert_array_equal(r.quantile([0.1, 0.5])[1], np.median(r.counts, axis=0))
 
 
+def test_quantiles_are_of_samples_or_histograms(command, tmp_path):
+    m = saltus.build(species={"X": 0, "Y": 300}, parameters={"k": 5.0},
+                     reactions={"in": "0 -> X @ k", "out": "Y -> 0 @ 0.1"})
+    want = dict(until=3, points=4, runs=60)
+    samples, levels = m.run(**want), [0.0, 0.05, 0.5, 1.0]
+    for more in ({}, {"output": tmp_path / "h.h5"}):
+        binned = m.run(record="histogram", bins=301, range=(0, 301), **want, **more)
+        for q in (0.3, np.float64(0.5), levels, np.array([0.25])):  # a bin is a count
+            np.testing.assert_allclose(binned.quantile(q), samples.quantile(q), rtol=1e-12)
+            assert binned.quantile(q).shape == np.shape(q) + (4, 2)
+    coarse = m.run(record="histogram", bins=3, range=(0, 12), output=tmp_path / "c.h5", **want)
+    said = command("stats", coarse.path, "--csv", "--quantiles", "0.05,0.5")
+    rows = np.array([line.split(",") for line in said.splitlines()[1:]], dtype=float)
+    np.testing.assert_allclose(coarse.quantile([0.05, 0.5]),
+                               rows[:, -4:].reshape(4, 2, 2).swapaxes(0, 1), rtol=1e-5)
+    final = m.run(record="final", **want)
+    np.testing.assert_array_equal(final.quantile(0.5), samples.quantile(0.5)[-1])
+    for r, said in ((m.run(record="stats", **want), "quantiles need samples or histograms"),
+                    (m.run(species="k", **want), "no counts\nno species is counted")):
+        with pytest.raises(saltus.InvalidError, match=said):
+            r.quantile(0.5)
+    for r in (samples, binned):
+        for q in (1.5, [0.5, -0.1], [[0.5]], "half", None, float("nan"), ()):
+            with pytest.raises(saltus.InvalidError, match="must be one number from 0 to 1"):
+                r.quantile(q)
+
+
 def test_autocorrelation_decays_at_the_rate_of_leaving(arrive):
     r = arrive.run(until=60, points=241, runs=400, seed=3, set={"X": 40})
     rho = r.autocorrelation("X", burn_in=20)
