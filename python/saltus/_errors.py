@@ -6,7 +6,9 @@ import errno
 import operator
 import os
 import re
+import sys
 import threading
+import warnings
 from collections.abc import Iterator, MappingView
 from typing import Any, Iterable, Optional, Sequence, Union
 
@@ -109,12 +111,14 @@ _BY_STATUS = {1: InvalidError, 2: ModelError, 3: ModelError, 4: ModelError, 5: O
               6: FileError, 7: DeviceError, 9: NumericError, 10: UnavailableError}
 # The library's fields of options, in backquotes, as arguments are called here.
 _ARGUMENTS = {"columns": "species", "n_threads": "threads", "n_streams": "streams", "n_bins": "bins",
-              "n_critical": "nc", "n_exact": "exact_steps", "vary": "sweep"}
+              "n_critical": "nc", "n_exact": "exact_steps", "vary": "sweep",
+              "molecules_per_mole": "mole"}
 _OF_READ = {"molecules_per_mole": "mole", "stoichiometry": "stoichiometry", "law": "law",
             "volume": "volume"}
 
 
-def _text(chars: Any) -> str:
+def sentence(chars: Any) -> str:
+    """What the library says, with arguments as they are called here."""
     text = re.sub(r"`(\w+) ([^`]*)`", lambda m: f"`{_OF_READ[m[1]]} {m[2]}` of read"
                   if m[1] in _OF_READ else m[0], ffi.string(chars).decode("utf-8", "replace"))
     return re.sub(r"`(\w+)", lambda m: "`" + _ARGUMENTS.get(m[1], m[1]), text)
@@ -128,8 +132,16 @@ def record() -> Any:
 def check(status: int, err: Any) -> None:
     """Raise what the library has recorded, unless all is well."""
     if status:
-        message, hint = _text(err.message), _text(err.hint)
+        message, hint = sentence(err.message), sentence(err.hint)
         raise _BY_STATUS.get(status, Error)(message or f"status {status}", hint)
+
+
+def warn(said: str) -> None:
+    """Warn, in the name of who called the package."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and frame.f_globals.get("__package__") == __package__:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(said, stacklevel=level)
 
 
 def unreadable(path: str, failure: OSError, hint: str = "") -> FileError:

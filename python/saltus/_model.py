@@ -13,7 +13,7 @@ import numpy as np
 from ._arrays import Memory
 from ._dataset import sweep_dataset
 from ._errors import (Error, InvalidError, ReadOnlyError, chars, check, flag, near, need, number,
-                      record, text as as_text, texts)
+                      record, sentence, text as as_text, texts)
 from ._files import Path
 from ._native import ffi, lib
 from ._plans import Plan, Plans, find_nvrtc
@@ -39,7 +39,7 @@ def devices() -> str:
 
 def _warnings(handle: Any) -> list[str]:
     n = lib.saltus_model_n_warnings(handle)
-    return [ffi.string(lib.saltus_model_warning(handle, i)).decode() for i in range(n)]
+    return [sentence(lib.saltus_model_warning(handle, i)) for i in range(n)]
 
 
 def _take(text: Any) -> str:
@@ -214,7 +214,7 @@ class Model:
             plan = call.plan_options()
             if lib.saltus_sweep_check(sweep, _MOST_CHECKED, handle, self._law(real), plan, rounded,
                                       len(rounded), ffi.NULL) == 0 and rounded[0] != b"\0":
-                call.warnings.append(ffi.string(rounded).decode())
+                call.warnings.append(sentence(rounded))
             self.unload(handle)
 
     def unload(self, handle: Any) -> None:
@@ -340,7 +340,7 @@ class Model:
 
     @property
     def warnings(self) -> list[str]:
-        """What reading and freezing have to say."""
+        """What reading and freezing have to say, of which `read` and `build` warn."""
         with self._lock:
             self._freeze(self._values or {}, real=self._real)
             return self._told()

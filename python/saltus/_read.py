@@ -9,7 +9,7 @@ from typing import Any, Mapping, Optional, Union
 
 import numpy as np
 
-from ._errors import InvalidError, unreadable
+from ._errors import InvalidError, unreadable, warn
 from ._files import any_path
 from ._model import Model
 
@@ -25,7 +25,11 @@ def read(source: Union[str, bytes, os.PathLike], *, law: str = "literal",
     mole    how many molecules stand for a mole; Avogadro's number unless given
     stoichiometry  what becomes of half a molecule: "refuse", or "draw", one or none at every firing
     """
-    given = {"law": law, "volume": volume, "mole": mole, "stoichiometry": stoichiometry}
+    return _warned(load(source, law=law, volume=volume, mole=mole, stoichiometry=stoichiometry))
+
+
+def load(source: Union[str, bytes, os.PathLike], **given: Any) -> Model:
+    """Read a model, and warn of nothing."""
     if isinstance(source, bytes):
         return Model(source, "model", **given)
     if isinstance(source, str) and ("\n" in source or source.lstrip()[:1] in ("<", "{")):
@@ -38,6 +42,13 @@ def read(source: Union[str, bytes, os.PathLike], *, law: str = "literal",
         raise unreadable(path, failure, "a model's text has a line break, or begins with < or {"
                          if isinstance(source, str) else "") from failure
     return Model(text, path, **given)
+
+
+def _warned(model: Model) -> Model:
+    """The model, which warns of what it has to say this once: not when it is pickled."""
+    for said in model.warnings:
+        warn(said)
+    return model
 
 
 def build(name: str = "model", *, species: Optional[Mapping[str, Any]] = None,
@@ -60,8 +71,8 @@ def build(name: str = "model", *, species: Optional[Mapping[str, Any]] = None,
                 "reactions": reactions, "events": events, "lattice": lattice}
     given = {key: _plain(value, key) for key, value in sections.items() if value is not None}
     text = json.dumps(given, ensure_ascii=False)  # JSON, but for characters beyond ASCII, is YAML
-    return Model(re.sub(r"[^\n -~]", lambda c: f"\\U{ord(c[0]):08X}", text).encode(), "model.yaml",
-                 law=law, stoichiometry=stoichiometry)
+    text = re.sub(r"[^\n -~]", lambda c: f"\\U{ord(c[0]):08X}", text)
+    return _warned(Model(text.encode(), "model.yaml", law=law, stoichiometry=stoichiometry))
 
 
 def _plain(value: Any, where: str) -> Any:

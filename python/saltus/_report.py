@@ -94,12 +94,12 @@ def _parts(data: Any, title: Optional[str]) -> dict[str, str]:
 
 def _model_of(data: Any) -> Any:
     """The model that was simulated, if it is known and can be read here."""
-    from ._read import read
+    from ._read import load
     if isinstance(data, Result) and data._origin is not None:
         return data._origin.model
     path = data.path if isinstance(data, Result) else data.encoding.get("source")
     with contextlib.suppress(Error, OSError, LookupError):  # a file need not hold it
-        return read(sources(path)[0]) if path else None
+        return load(sources(path)[0]) if path else None
     return None
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from ._arrays import Memory
 from ._errors import (CANCELLED, Interrupted, InvalidError, check, flag, hdf5, near, need, number,
-                      record as new_record, row, split, text, texts, whole)
+                      record as new_record, row, split, text, texts, warn, whole)
 from ._files import Path, result_path
 from ._native import ffi, lib
 from ._plans import Plan
@@ -393,8 +393,8 @@ def carry_out(call: Call, progress: Any, run: Callable[[], int]) -> Optional[Bas
         interrupted = watched != ffi.NULL and lib.end_watch()
         options.stop = ffi.NULL
         bar.close()
-    for sentence in call.warnings:
-        warnings.warn(sentence, stacklevel=4)  # in the name of Model's caller
+    for said in call.warnings:
+        warn(said)
     if bar.failure is not None and status not in (0, CANCELLED):
         raise bar.failure
     if not ((interrupted or bar.failure is not None) and status == CANCELLED):

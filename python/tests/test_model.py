@@ -58,6 +58,29 @@ def test_a_set_changes_one_call_alone(arrive):
     np.testing.assert_array_equal(fresh.run(until=2, points=3, runs=10).counts, changed)
 
 
+SQUARE = "species: {A: 100}\nparameters: {k: 1}\nreactions: {r: 2 A -> 0 @ k*A^2/1000}\n"
+
+
+@pytest.mark.parametrize("make, said", [
+    (lambda: saltus.read(SQUARE), r"plain power; .* \(`law combinatorial` of read counts"),
+    (lambda: saltus.read(SQUARE.encode()), "plain power"),
+    (lambda: saltus.build(species={"A": 1.6}, reactions={}), "initial amount 1.6 is rounded to 2"),
+    (lambda: saltus.build(species={"A": 4, "B": 0}, reactions={"r": "0.5 A -> 0.5 B @ 3*A"}),
+     "stoichiometries are taken 2 times and its rate divided")])
+def test_what_a_model_has_to_say_is_a_warning(make, said):
+    """Once, where it is made: neither a run nor a copy says it again."""
+    with pytest.warns(UserWarning, match=said) as warned:
+        m = make()
+    assert [str(w.message) for w in warned] == m.warnings and len(warned) == 1
+    assert warned[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pickle.loads(pickle.dumps(m)).run(until=0.1)
+        m.run(until=0.1)
+        m.run(until=0.1, set={"A": 2}, seed=2)
+        saltus.read(SQUARE, law="combinatorial")
+
+
 def test_what_a_model_tells_is_not_assigned_to(arrive, schlogl):
     """That would change no run."""
     told = arrive.parameters
@@ -83,8 +106,10 @@ def test_what_a_model_tells_is_not_assigned_to(arrive, schlogl):
 
 
 def test_volume_mole_and_law_are_of_the_model():
-    text = "species: {A: 100}\nparameters: {k: 1}\nreactions: {r: 2 A -> 0 @ k*A^2/1000}\n"
-    literal, combinatorial = saltus.read(text), saltus.read(text, law="combinatorial")
+    text = SQUARE
+    with pytest.warns(UserWarning, match="plain power"):
+        literal = saltus.read(text)
+    combinatorial = saltus.read(text, law="combinatorial")
     assert literal.warnings and not combinatorial.warnings
     assert (literal.run(until=1, runs=200).mean()[-1] <
             combinatorial.run(until=1, runs=200).mean()[-1])
@@ -368,7 +393,8 @@ def test_hints_name_the_arguments_of_read():
 
 
 def test_amounts_are_real_by_method_ode():
-    model = saltus.read("species: {A: 5*B, B: 0.4}\nreactions: {r: A -> B @ 0.1}\n")
+    with pytest.warns(UserWarning, match="'B': initial amount 0.4 is rounded to 0"):
+        model = saltus.read("species: {A: 5*B, B: 0.4}\nreactions: {r: A -> B @ 0.1}\n")
     assert model.run(until=1, method="ode")["A"][0, 0] == 2.0
     assert model.run(until=1)["A"][0, 0] == 0  # from 0.4 molecules, which are none
     assert model.run(until=1, method="ode", set={"B": 0.25})["A"][0, 0] == 1.25

@@ -82,6 +82,7 @@ def test_results_that_were_saved_go_on(command, tmp_path):
         assert part.attrs["events"] == whole.attrs["events"]
 
 
+@pytest.mark.filterwarnings("ignore:.* with the volume its rate does not change.* `mole` changes")
 def test_files_of_any_model_go_on(command, tmp_path, monkeypatch):
     """Read from a path, whose file has gone; with other sizes, and as few molecules make a mole."""
     monkeypatch.chdir(tmp_path)
