@@ -408,6 +408,18 @@ static void factors_may_be_negative(void **state)
                "[expression]");
 }
 
+/* A law that always is negative may be a slip. */
+static void constants_below_0_are_told(void **state)
+{
+    (void)state;
+    saltus_model *m = parse_frozen("negative laws: backward\nspecies: {A: 5}\nparameters: {k: -2}\n"
+                                   "reactions:\n  r: A -> 0 @ k*A\n  s: A -> 0 @ 2*A\n");
+    assert_int_equal(saltus_model_n_warnings(m), 1);
+    assert_non_null(strstr(saltus_model_warning(m, 0),
+                           ":5: reaction 'r' has a rate constant below 0, -2: it goes backward"));
+    saltus_model_destroy(m);
+}
+
 /* What began would end with nothing taken. */
 static void reactions_that_take_a_while_do_not_idle(void **state)
 {
@@ -567,6 +579,7 @@ int main(void)
         cmocka_unit_test(what_idles_in_lanes_idles_alone),
         cmocka_unit_test(reactions_that_take_a_while_do_not_idle),
         cmocka_unit_test(factors_may_be_negative),
+        cmocka_unit_test(constants_below_0_are_told),
         cmocka_unit_test(info_tells_of_net_rates),
         cmocka_unit_test(fixed_species_need_not_be_whole),
         cmocka_unit_test(triggers_follow_the_time),

@@ -337,6 +337,9 @@ static saltus_status make_step(saltus_freezer *f, const saltus_reaction *r, salt
     }
     if (is_product && product.rate < 0.0 && goes_back) { /* always */
         f->is_rigid |= saltus_reads_set(f, law);
+        saltus_model_warn(f->model,
+                          "%sreaction '%.100s' has a rate constant below 0, %.6g: it goes backward",
+                          saltus_place(f->model, r->line, place), r->id, product.rate);
         backward = saltus_expr_2(f->arena, SALTUS_OP_MUL, saltus_expr_const(f->arena, -1.0), law);
         SALTUS_NEED(backward);
         SALTUS_TRY(add_steps(f, r, ".backward", backward, err));
