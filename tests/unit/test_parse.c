@@ -150,6 +150,7 @@ static void wrong_texts_are_refused(void **state)
         {"1.2.3", SALTUS_E_SYNTAX, "'1.2.3' is neither a number nor a name", ""},
         {"0x10", SALTUS_E_SYNTAX, "'0x10' is neither a number nor a name", ""},
         {".", SALTUS_E_SYNTAX, "'.' is no number", ""},
+        {".nan", SALTUS_E_SYNTAX, "'.nan' is no number", ""},
         {"1e999", SALTUS_E_SYNTAX, "1e999 is too large", ""},
         {"1e-999", SALTUS_E_SYNTAX, "1e-999 is too small", ""},
         {"`A", SALTUS_E_SYNTAX, "does not end", ""},

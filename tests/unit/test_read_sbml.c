@@ -72,6 +72,7 @@ static void what_is_no_sbml_is_refused(void **state)
     check_refused("<<<&\"", SALTUS_E_SYNTAX, "model.xml:1:", NULL);
     check_refused("<?xml version=\"1.0\"?>\n<html/>", SALTUS_E_SYNTAX,
                   "model.xml:2: not an SBML document", NULL);
+    check_refused("<sbml/>", SALTUS_E_SYNTAX, "model.xml:1: <sbml> has no level", NULL);
     check_refused("<sbml xmlns=\"http://www.sbml.org/sbml/level2/version4\" level=\"2\" "
                   "version=\"4\"/>",
                   SALTUS_E_MODEL, "must contain a <model> element", NULL);

@@ -107,7 +107,12 @@ static saltus_status scan_number(saltus_scanner *s)
     s->kind = SALTUS_TOKEN_NUMBER;
     s->end = s->start + n;
     if (result == SALTUS_NUMBER_NONE) {
-        return saltus_scan_fail(s, SALTUS_E_SYNTAX, s->start, "'.' is no number");
+        int more = 1;
+        while (more < 40 && saltus_is_name_part(s->start[more])) {
+            ++more;
+        }
+        return saltus_scan_fail(s, SALTUS_E_SYNTAX, s->start, "'%.*s' is no number", more,
+                                s->start);
     }
     if (result != SALTUS_NUMBER_OK) {
         return saltus_scan_fail(s, SALTUS_E_SYNTAX, s->start, "%.*s is too %s for a number",

@@ -165,6 +165,12 @@ static saltus_status check_root(sbml_reader *r, const char *p, const char *end, 
             return SALTUS_OK;
         }
     }
+    if (level.size == 0 || version.size == 0 || space.size == 0) {
+        return sbml_fail(r, SALTUS_E_SYNTAX, line, "<sbml> has no %s",
+                         level.size == 0     ? "level"
+                         : version.size == 0 ? "version"
+                                             : "name space (xmlns)");
+    }
     return sbml_fail(r, SALTUS_E_UNSUPPORTED, line,
                      "SBML Level %.*s Version %.*s with the name space '%.*s' is not known",
                      (int)(level.size < 20 ? level.size : 20), level.start,
