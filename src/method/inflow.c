@@ -3,6 +3,7 @@
 #include "model/network/network.h"
 
 #include <stdio.h>
+#include <string.h>
 
 const char *saltus_inflow_text(const saltus_network *net, const saltus_inflow *inflow,
                                char text[SALTUS_INFLOW_TEXT])
@@ -28,9 +29,7 @@ static void count_at(const saltus_lattice *l, int face, int64_t n[SALTUS_LATTICE
     }
     first[axis] = face % 2 == 0 ? 0 : end[axis] - 1;
     end[axis] = first[axis] + 1;
-    for (int type = 0; type < l->n_types; ++type) {
-        n[type] = 0;
-    }
+    memset(n, 0, SALTUS_LATTICE_MOST_TYPES * sizeof *n);
     for (int64_t z = first[2]; z < end[2]; ++z) {
         for (int64_t y = first[1]; y < end[1]; ++y) {
             for (int64_t x = first[0]; x < end[0]; ++x) {
