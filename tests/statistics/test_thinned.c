@@ -559,38 +559,10 @@ static void leaps_in_lanes_are_refused(void **state)
 
 /* ---- tau-leaping ---- */
 
-/* Mean and variance of the one species within 0.4 % and 3 % and 5 standard errors of Poisson's;
- * leaps must be made. */
-static void check_leaps(const char *text, double t, double mean)
-{
-    saltus_model *model = bits_parse(text);
-    saltus_plan_options plan = bits_plan("tau", "philox", "auto", 2);
-    saltus_error err = {0};
-    moments m = {.keep_last = true};
-    saltus_run_options run = saltus_run_options_default();
-    const int64_t n = scaled(20000);
-    double sum = 0.0, squares = 0.0;
-    run.seed = 12;
-    run.n_trajectories = n;
-    run.times = &t;
-    run.n_times = 1;
-    OK(run_plan(model, "cpu", &plan, &run, &m, &err));
-    assert_true(m.report.leaps > 5 * n);
-    for (int64_t i = 0; i < n; ++i) {
-        sum += (double)m.last[i];
-        squares += ((double)m.last[i] - mean) * ((double)m.last[i] - mean);
-    }
-    const double off = sum / (double)n - mean, variance = squares / (double)n - off * off;
-    if (!(fabs(off) < 0.004 * mean + 5.0 * sqrt(mean / (double)n)) ||
-        !(fabs(variance - mean) < 0.03 * mean + 5.0 * mean * sqrt(2.0 / (double)n))) {
-        fail_msg("mean %g, variance %g; exactly %g", mean + off, variance, mean);
-    }
-    moments_free(&m);
-    saltus_model_destroy(model);
-}
-
-/* Mean and variance of the first species in the last sample of n trajectories by leaps. */
-static void leap_moments(const char *text, double t, int64_t n, double *mean, double *variance)
+/* Mean and variance of the first species in the last sample of n trajectories by leaps; how many
+ * leaps they took. */
+static int64_t leap_moments(const char *text, double t, uint64_t seed, int64_t n, double *mean,
+                            double *variance)
 {
     saltus_model *model = bits_parse(text);
     saltus_plan_options plan = bits_plan("tau", "philox", "auto", 2);
@@ -599,7 +571,7 @@ static void leap_moments(const char *text, double t, int64_t n, double *mean, do
     saltus_run_options run = saltus_run_options_default();
     double sum = 0.0, squares = 0.0;
     const int n_species = saltus_model_n_species(model);
-    run.seed = 21;
+    run.seed = seed;
     run.n_trajectories = n;
     run.times = &t;
     run.n_times = 1;
@@ -611,8 +583,23 @@ static void leap_moments(const char *text, double t, int64_t n, double *mean, do
     }
     *mean = sum / (double)n;
     *variance = squares / (double)n - *mean * *mean;
+    const int64_t leaps = (int64_t)m.report.leaps;
     moments_free(&m);
     saltus_model_destroy(model);
+    return leaps;
+}
+
+/* Mean and variance of the one species within 0.4 % and 3 % and 5 standard errors of Poisson's;
+ * leaps must be made. */
+static void check_leaps(const char *text, double t, double mean)
+{
+    const int64_t n = scaled(20000);
+    double found, variance;
+    assert_true(leap_moments(text, t, 12, n, &found, &variance) > 5 * n);
+    if (!(fabs(found - mean) < 0.004 * mean + 5.0 * sqrt(mean / (double)n)) ||
+        !(fabs(variance - mean) < 0.03 * mean + 5.0 * mean * sqrt(2.0 / (double)n))) {
+        fail_msg("mean %g, variance %g; exactly %g", found, variance, mean);
+    }
 }
 
 /* Births and deaths that nearly cancel add up what a law is off by: the mean is 1000 exp(∫ b - d),
@@ -633,7 +620,7 @@ static void leaps_add_up_no_error_of_laws(void **state)
                        "  b: {equation: X -> 2 X, law: %g*(1 + 0.1*cos(%g*time))*X}\n"
                        "  d: X -> 0 @ %g\n",
                        b, w, b);
-        leap_moments(text, t, n, &mean, &variance);
+        (void)leap_moments(text, t, 21, n, &mean, &variance);
         const double exact = 1000.0 * exp(b * 0.1 * sin(w * t) / w);
         if (!(fabs(mean - exact) < 0.002 * exact + 5.0 * sqrt(variance / (double)n))) {
             fail_msg("frequency %g, mean %g; exactly %g", w, mean, exact);
@@ -657,7 +644,7 @@ static void leaps_meet_fast_laws(void **state)
                        "species: {X: 0, Y: 10000}\nreactions:\n"
                        "  b: 0 -> X @ 0.04*(1 + cos(6.283185307179586*time))\n%s",
                        beside[c]);
-        leap_moments(text, 100.0, n, &mean, &variance);
+        (void)leap_moments(text, 100.0, 21, n, &mean, &variance);
         if (!(fabs(mean - exact) < 5.0 * sqrt(exact / (double)n))) {
             fail_msg("%zu: mean %g; exactly %g", c, mean, exact);
         }
@@ -683,29 +670,12 @@ static void leaps_follow_the_laws(void **state)
                 6.25, mean_at(fast_day, one, 6.25));
     const double left = exp(-0.02 * 27.0 / 3);
     /* what is left of many is nearly Poisson where it is few, so compare the mean */
-    int64_t *x = NULL;
-    saltus_model *model =
-        bits_parse("species: {X: 100000}\nreactions:\n  die: X -> 0 @ 0.02*time^2*X\n");
-    saltus_plan_options plan = bits_plan("tau", "philox", "auto", 2);
-    saltus_error err = {0};
-    moments m = {.keep_last = true};
-    saltus_run_options run = saltus_run_options_default();
-    const double t = 3.0;
-    run.n_trajectories = scaled(2000);
-    run.times = &t;
-    run.n_times = 1;
-    OK(run_plan(model, "cpu", &plan, &run, &m, &err));
-    x = m.last;
-    double sum = 0.0;
-    for (int64_t i = 0; i < run.n_trajectories; ++i) {
-        sum += (double)x[i];
-    }
-    const double mean = sum / (double)run.n_trajectories;
+    double mean, variance;
+    (void)leap_moments("species: {X: 100000}\nreactions:\n  die: X -> 0 @ 0.02*time^2*X\n", 3.0,
+                       saltus_run_options_default().seed, scaled(2000), &mean, &variance);
     if (!(fabs(mean / 1e5 - left) < 0.002 * left)) {
         fail_msg("mean %g; exactly %g", mean, 1e5 * left);
     }
-    moments_free(&m);
-    saltus_model_destroy(model);
 }
 
 int main(void)
