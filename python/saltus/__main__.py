@@ -50,7 +50,8 @@ VALUES: Mapping[str, Callable[[str, str], Any]] = {
 
 def plot(path: str, output: str, **options: str) -> None:
     given: dict[str, Any] = {name: VALUES[name](name, text) if name in VALUES else text
-                             for name, text in options.items()}
+                             for name, text in options.items()
+                             if (name, text) != ("kind", "auto")}  # as if it were not there
     if MODELS.search(path):
         wrong = [name for name in given if name not in ("title", "size", "dpi")]
         draw = read(sys.stdin.buffer.read() if path == "-" else path).plot

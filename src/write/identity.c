@@ -220,6 +220,13 @@ done:
     return status;
 }
 
+/* What a reader can make use of: a value up to its hash. */
+static int length_to_tell(const char *value)
+{
+    const char *hash = strstr(value, ", SHA-256 ");
+    return strncmp(value, " SHA-256 ", 9) == 0 ? 0 : hash ? (int)(hash - value) : 150;
+}
+
 saltus_status saltus_identity_compare(const char *file, const saltus_identity *here, int n,
                                       char *const *there, saltus_error *err)
 {
@@ -234,9 +241,17 @@ saltus_status saltus_identity_compare(const char *file, const saltus_identity *h
             continue;
         }
         if (colon && strncmp(mine, other, length) == 0) {
+            const char *a = other + length, *b = mine + length;
+            const int n_a = length_to_tell(a), n_b = length_to_tell(b);
+            if (n_a == n_b && strncmp(a, b, (size_t)n_a) == 0) {
+                return saltus_error_set(err, SALTUS_E_INVALID,
+                                        "%.200s: is of another run: %.*s: not the same there and "
+                                        "here",
+                                        file, (int)length - 1, mine);
+            }
             return saltus_error_set(err, SALTUS_E_INVALID,
-                                    "%.200s: is of another run: %.*s is%.150s there and%.150s here",
-                                    file, (int)length - 1, mine, other + length, mine + length);
+                                    "%.200s: is of another run: %.*s is%.*s there and%.*s here",
+                                    file, (int)length - 1, mine, n_a, a, n_b, b);
         }
         return saltus_error_set(err, SALTUS_E_INVALID,
                                 "%.200s: is of another run: '%.150s' there and '%.150s' here", file,

@@ -146,6 +146,7 @@ static void figures_are_drawn(void **state)
                                         "plot out.h5 --kind histogram --time 1 --log -o a.pdf",
                                         "plot sweep.h5 --statistic sd -o a.svg",
                                         "plot sweep.h5 --derived mean:A --logx -o a.svg",
+                                        "plot sweep.h5 --kind auto -o a.svg",
                                         "plot space.h5 --title 'A & B' -o a.svg",
                                         "plot space.h5 --kind kymograph --species B -o a.png",
                                         "plot space.h5 --frame 0.1 --slice x=3 -o a.pdf",

@@ -52,14 +52,15 @@ static void what_does_not_fit_is_refused(void **state)
 {
     static const struct {
         const char *options, *part;
-    } cases[] = {{"--until 3 --points 5 --seed 2", "seed is 1 there and 2 here"},
-                 {"--until 3 --points 6", "times is"},
-                 {"--until 3 --points 5 --method tau", "method is direct there and tau here"},
-                 {"--until 3 --points 5 --record stats", "record is all there and stats here"},
-                 {"--until 3 --points 5 --set A=7", "values of parameters and amounts"},
-                 {"--until 3 --points 5 --species A", "species"},
-                 {"--until 3 --points 5 --rng xorwow", "rng is philox there and xorwow here"},
-                 {"--until 3 --points 5 --first 9", "holds the trajectories 0 to 19"}};
+    } cases[] = {
+        {"--until 3 --points 5 --seed 2", "seed is 1 there and 2 here"},
+        {"--until 3 --points 6", "times is 5 from 0 to 3 there and 6 from 0 to 3 here"},
+        {"--until 3 --points 5 --method tau", "method is direct there and tau here"},
+        {"--until 3 --points 5 --record stats", "record is all there and stats here"},
+        {"--until 3 --points 5 --set A=7", "values of parameters and amounts: not the same there"},
+        {"--until 3 --points 5 --species A", "species"},
+        {"--until 3 --points 5 --rng xorwow", "rng is philox there and xorwow here"},
+        {"--until 3 --points 5 --first 9", "holds the trajectories 0 to 19"}};
     (void)state;
     keep_results();
     outcome o = saltus("run decay.yaml --until 3 --points 5 --runs 20 -q -o out.h5");
