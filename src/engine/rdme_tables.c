@@ -244,8 +244,11 @@ static saltus_status add_source(saltus_mpd_tables *s, int face, int type, double
             (void)saltus_mpd_sites_at(l, face, type, planes, 0, list);
         }
         s->gates[s->m.n_sources] = (saltus_mpd_gate){face, type, rate_of_site * (double)n};
-        s->sources[s->m.n_sources++] = (saltus_mpd_source){
-            mean_of_site * (double)n, {.n = n, .here = n, .list = list}, reaction, species};
+        s->sources[s->m.n_sources++] = (saltus_mpd_source){mean_of_site * (double)n,
+                                                           {.n = n, .here = n, .list = list},
+                                                           reaction,
+                                                           species,
+                                                           face < 0 ? 2 : face / 2};
     }
 done:
     return status;

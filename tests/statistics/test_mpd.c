@@ -177,6 +177,47 @@ static void constant_faces_hold_a_concentration(void **state)
     }
 }
 
+/* In a bath with 20 in each site a box has as many, in its corners too, into which they come over
+ * three faces. */
+static void a_bath_is_the_same_everywhere(void **state)
+{
+    static const char text[] =
+        "species: {A: 0}\nlattice: {size: [3, 2, 3], spacing: 1 m, step: 1 s, faces: {x: {A: 20}, "
+        "y: {A: 20}, z: {A: 20}}, diffusion: {A: %g m2/s}}\n";
+    static const double qs[] = {0.45, 0.2};
+    const double times[] = {60.0};
+    const int64_t n = scaled(300);
+    (void)state;
+    for (int i = 0; i < 2; ++i) {
+        char with[400];
+        (void)snprintf(with, sizeof with, text, qs[i]);
+        saltus_model *m = parse_frozen(with);
+        moments x = run(m, 2, times, 1, n);
+        check_mean(x.sum[0], (double)n, 360.0, 360.0, "A");
+        moments_free(&x);
+        saltus_model_destroy(m);
+    }
+}
+
+/* Two molecules in a box that is periodic, an even number of sites long: with `largest` steps they
+ * meet wherever they begin, and are together as often as detailed balance says. */
+static void molecules_meet_in_largest_steps(void **state)
+{
+    static const char text[] =
+        "species: {A: 1, B: 1, C: 0}\n"
+        "reactions: {bind: A + B -> C @ 640, part: C -> A + B @ 10}\n"
+        "lattice: {size: [4, 4, 4], spacing: 10 nm, step: largest, faces: periodic, "
+        "diffusion: {A: 1 um2/s, B: 1 um2/s, C: 1 um2/s}}\n";
+    const double times[] = {0.5}; /* they part and bind ten times a second each */
+    const int64_t n = scaled(600);
+    (void)state;
+    saltus_model *m = parse_frozen(text);
+    moments x = run(m, 2, times, 1, n);
+    check_mean(x.sum[2], (double)n, 0.5, 0.25, "C");
+    moments_free(&x);
+    saltus_model_destroy(m);
+}
+
 /* Far more particles come to be within a few steps than there were, and every one is kept. */
 static void many_more_particles_find_room(void **state)
 {
@@ -538,6 +579,8 @@ int main(void)
         cmocka_unit_test(more_steps_than_there_are_numbers_are_refused),
         cmocka_unit_test(threads_and_samples_change_nothing),
         cmocka_unit_test(constant_faces_hold_a_concentration),
+        cmocka_unit_test(a_bath_is_the_same_everywhere),
+        cmocka_unit_test(molecules_meet_in_largest_steps),
         cmocka_unit_test(many_more_particles_find_room),
         cmocka_unit_test(many_species_keep_their_order),
         cmocka_unit_test(sums_are_kept_over_a_million_steps),

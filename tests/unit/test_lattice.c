@@ -52,7 +52,33 @@ static void pairs_of_types_have_constants(void **state)
     saltus_model_destroy(m);
 }
 
-static void the_largest_step_has_q_one_half(void **state)
+/* Pairs that jump in every step stay an odd number of sites apart: what takes two such is told of.
+ */
+static void pairs_that_seldom_meet_are_told_of(void **state)
+{
+    static const struct {
+        const char *reactions, *diffusion;
+        int n;
+    } cases[] = {{"r: A + B -> 0", "A: 0.5 m2/s, B: 0.49 m2/s", 1},
+                 {"r: 2 A -> B", "A: 0.5 m2/s, B: 0", 1},
+                 {"r: A + B -> 0", "A: 0.5 m2/s, B: 0.4 m2/s", 0},
+                 {"r: A -> 2 B", "A: 0.5 m2/s, B: 0.5 m2/s", 0},
+                 {"r: A + B -> 0", "A: 0.45 m2/s, B: 0.45 m2/s", 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        char text[400];
+        (void)snprintf(text, sizeof text,
+                       "species: {A: 1, B: 1}\nreactions: {%s @ 1}\nlattice: {size: [4, 4, 4], "
+                       "spacing: 1 m, step: 1 s, diffusion: {%s}}\n",
+                       cases[i].reactions, cases[i].diffusion);
+        saltus_model *m = freeze_text(text, SALTUS_LAW_LITERAL);
+        assert_int_equal(saltus_model_n_warnings(m), cases[i].n);
+        assert_true(cases[i].n == 0 || strstr(saltus_model_warning(m, 0), "'r' that are an odd"));
+        saltus_model_destroy(m);
+    }
+}
+
+static void the_largest_step_has_q_045(void **state)
 {
     (void)state;
     saltus_model *m = freeze_text("species: {A: 0, B: 0}\n"
@@ -63,9 +89,9 @@ static void the_largest_step_has_q_one_half(void **state)
                                   "  diffusion: {A: 2.5e-8 cm2/s, B: 0.3 um2/s}\n",
                                   SALTUS_LAW_LITERAL);
     const saltus_lattice *l = lattice_of(m);
-    assert_true(relative(l->step, 16e-9 * 16e-9 / (2 * 2.5e-12)) < 1e-14);
-    assert_true(l->largest_jump[0] <= 0.5 && l->largest_jump[0] > 0.5 - 1e-15);
-    assert_true(relative(l->largest_jump[1], 0.06) < 1e-14);
+    assert_true(relative(l->step, 0.45 * 16e-9 * 16e-9 / 2.5e-12) < 1e-14);
+    assert_true(relative(l->largest_jump[0], 0.45) < 1e-14);
+    assert_true(relative(l->largest_jump[1], 0.054) < 1e-14);
     assert_string_equal(l->type_names[0], "space");
     saltus_model_destroy(m);
 }
@@ -355,14 +381,14 @@ static void info_tells_of_the_lattice(void **state)
 {
     (void)state;
     static const char *const said[] = {
-        "lattice of 10 x 10 x 10 sites of 1e-08 m, step 5e-05 s",
+        "lattice of 10 x 10 x 10 sites of 1e-08 m, step 4.5e-05 s",
         "x- reflecting, x+ reflecting",
         "a                             500             20          0.779\n",
         "b                             500           0.01      ",
-        "A                               0.5  a 10000\n",
+        "A                              0.45  a 10000\n",
         "B                                 0  b 5\n",
         "r                        a 1000\n",
-        "the step is long for 'r' in 'a': step times propensity (2e+04 1/s) is 1, above 0.1",
+        "the step is long for 'r' in 'a': step times propensity (2e+04 1/s) is 0.9, above 0.1",
     };
     char *text = NULL;
     size_t size = 0;
@@ -394,7 +420,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pairs_of_types_have_constants),
-        cmocka_unit_test(the_largest_step_has_q_one_half),
+        cmocka_unit_test(the_largest_step_has_q_045),
+        cmocka_unit_test(pairs_that_seldom_meet_are_told_of),
         cmocka_unit_test(constants_have_units),
         cmocka_unit_test(laws_happen_or_not),
         cmocka_unit_test(particles_are_placed),

@@ -35,6 +35,7 @@ typedef struct saltus_mpd_source {
     saltus_mpd_sites sites; /**< sites to which arrivals go */
     int32_t reaction;       /**< number of the reaction; -1: arrivals are of `species` */
     int32_t species;        /**< with reaction -1: each arrival is one particle of it */
+    int32_t axis;           /**< of the face; with a reaction 2 */
 } saltus_mpd_source;
 
 /** Sites with fewer particles than these have entries in `no_reaction_many`. */

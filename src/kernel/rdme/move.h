@@ -77,6 +77,26 @@ SALTUS_FN saltus_mpd_site_pos saltus_mpd_move(const saltus_mpd *m, const saltus_
  * Sources
  */
 
+/* Whether a particle that has come in over a face is lost at once over one of a later axis, as
+ * those are that were there and move in the same step, in the order of the axes: else sites at
+ * edges, into which particles come over two faces, would hold too many. Elsewhere such moves would
+ * change nothing, since as many come as go. */
+SALTUS_FN int saltus_mpd_is_lost(const saltus_mpd *m, const saltus_mpd_source *source,
+                                 const saltus_mpd_site_pos *at, const uint32_t w[4])
+{
+    uint32_t stride = saltus_mpd_size(m, 0);
+    int is_lost = 0;
+    for (int axis = 1; axis < 3; ++axis) {
+        saltus_mpd_site_pos p = *at;
+        if (axis > source->axis) {
+            saltus_mpd_jump(m, &p, source->species, axis, stride, w[axis + 1]);
+            is_lost |= p.site == SALTUS_NOWHERE;
+        }
+        stride *= saltus_mpd_size(m, axis);
+    }
+    return is_lost;
+}
+
 /** Put the particles that source number o makes before the reactions of a step into a set: arrivals
  * number begin, begin + stride and so on. Every slab draws all arrivals and keeps its own. */
 SALTUS_RARE_FN void saltus_mpd_add_new(const saltus_mpd *m, const saltus_tables *n, int64_t step,
@@ -106,6 +126,9 @@ SALTUS_RARE_FN void saltus_mpd_add_new(const saltus_mpd *m, const saltus_tables 
         }
         const saltus_mpd_site_pos to = saltus_mpd_site_pos_of(m, site);
         const int r = source.reaction;
+        if (saltus_mpd_is_lost(m, &source, &to, w)) {
+            continue;
+        }
         const int first = r >= 0 ? SALTUS_MPD_OF(n, change_row)[r] : 0,
                   end = r >= 0 ? SALTUS_MPD_OF(n, change_row)[r + 1] : 1;
         for (int c = first; c < end; ++c) {

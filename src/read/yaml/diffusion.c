@@ -195,6 +195,10 @@ done:
     return status;
 }
 
+/* The most that a step may be has q = 1/2: all particles then jump along all axes in every step,
+ * and two that are an odd number of sites apart stay so, and never meet. */
+static const double largest_q = 0.45;
+
 saltus_status saltus_largest_step(saltus_lattice_reader *l, const saltus_yaml_node *node)
 {
     saltus_space *space = l->space;
@@ -205,7 +209,7 @@ saltus_status saltus_largest_step(saltus_lattice_reader *l, const saltus_yaml_no
             largest = fmax(largest, space->diffusion[v][i]);
         }
     }
-    space->step = 0.5 * space->spacing * space->spacing / largest;
+    space->step = largest_q * space->spacing * space->spacing / largest;
     return largest > 0.0 && isnormal(space->step)
                ? SALTUS_OK
                : saltus_yaml_fail(l->yaml, node, SALTUS_E_MODEL,
