@@ -95,6 +95,73 @@ static void steps_end_where_rates_bend(void **state)
     }
 }
 
+static const char pulses[] = "parameters: {a: 0, b: 0, c: 0, d: 0, e: 0, f: 0, g: 0}\n"
+                             "rules: {swing: cos(pi*time/24), open: 1/(1 + exp(20*(100 - time)))}\n"
+                             "rate rules:\n"
+                             "  a: sin(pi*time/24)^100\n"
+                             "  b: exp(-((time - 100)/0.5)^2)\n"
+                             "  c: swing^200\n"
+                             "  d: open/(1 + exp(20*(time - 103)))\n"
+                             "  e: tanh(20*(time - 100)) - tanh(20*(time - 103))\n"
+                             "  f: sech(10*(time - 150))^2\n"
+                             "  g: exp(-(time - 50)*(time - 50))\n";
+
+/* The integral of sin(t)^n over half of its period. */
+static double half_of_power(double n)
+{
+    return exp(0.5 * log(3.14159265358979323846) + lgamma(0.5 * (n + 1.0)) - lgamma(0.5 * n + 1.0));
+}
+
+/* Pulses that are short beside the rest between them are not stepped over. */
+static void pulses_are_seen(void **state)
+{
+    static const char *const methods[] = {"direct", "ode"};
+    static const char *const stiff[] = {"auto", "always"};
+    const double pi = 3.14159265358979323846;
+    const double expected[] = {8.0 * 24.0 / pi * half_of_power(100.0),
+                               0.5 * sqrt(pi),
+                               8.0 * 24.0 / pi * half_of_power(200.0),
+                               3.0,
+                               6.0,
+                               0.2,
+                               sqrt(pi)};
+    (void)state;
+    for (int i = 0; i < 4; ++i) {
+        saltus_plan_options plan = saltus_plan_options_default();
+        double x[MOST_VALUES];
+        plan.columns = "a,b,c,d,e,f,g";
+        plan.method = methods[i % 2];
+        plan.stiff = stiff[i / 2];
+        means(pulses, &plan, 192.0, 1, x, NULL);
+        for (int k = 0; k < 7; ++k) {
+            check_near(x[k], expected[k], 1e-4 * expected[k],
+                       (const char[]){(char)('a' + k), '\0'});
+        }
+    }
+}
+
+/* Nor are those of a hazard, alone (hybrid) or beside a rate rule. */
+static void pulses_of_hazards_are_seen(void **state)
+{
+    static const char text[] =
+        "species: {X: 0}\nparameters: {y: 1}\n"
+        "reactions: {make: {equation: 0 -> X, rate: \"50*exp(-((time - 100)/3)^2)\"}}\n";
+    static const char with_rule[] = "rate rules: {y: -0.01*y}\n";
+    const double expected = 150.0 * sqrt(3.14159265358979323846);
+    (void)state;
+    for (int i = 0; i < 2; ++i) {
+        saltus_plan_options plan = saltus_plan_options_default();
+        char model[sizeof text + sizeof with_rule];
+        double x[MOST_VALUES];
+        const int64_t n = scaled(400);
+        plan.columns = "X";
+        plan.method = i == 0 ? "hybrid" : "direct";
+        (void)snprintf(model, sizeof model, "%s%s", text, i == 0 ? "" : with_rule);
+        means(model, &plan, 200.0, n, x, NULL);
+        check_mean(x[0] * (double)n, (double)n, expected, expected, "X");
+    }
+}
+
 /* The mean field: x' = k(t) - x with a k that jumps at 1 and at 2, and is bent at 3. */
 static void the_mean_field_ends_steps_too(void **state)
 {
@@ -216,6 +283,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_end_where_rates_bend),
+        cmocka_unit_test(pulses_are_seen),
+        cmocka_unit_test(pulses_of_hazards_are_seen),
         cmocka_unit_test(the_mean_field_ends_steps_too),
         cmocka_unit_test(tables_follow_what_events_set),
         cmocka_unit_test(hazards_may_jump),

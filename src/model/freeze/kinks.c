@@ -1,13 +1,21 @@
 /* Kinks: what changes with the time alone, and in pieces. Steps of an integrator end where it goes
- * from one piece to the next (kernel/ode/kinks.h). */
+ * from one piece to the next (kernel/ode/kinks.h).
+ *
+ * A pulse that is short beside the rest it rises from, as sin(time)^100, has no kink, but a step
+ * that is long by then would pass over it: its stages see the rest alone. So steps also end where
+ * what is sharpened turns, there at every eighth of a turn, or is in its middle: at the top of a
+ * pulse, or on its slope, values are seen that no error allows. */
 #include "model/freeze/freeze.h"
+
+#include <math.h>
 
 typedef struct kink_search {
     saltus_freezer *f;
     const saltus_expr **list; /* their values */
     const saltus_expr **tables;
     size_t n, list_capacity, tables_capacity;
-    bool *is_read; /* [variable] a rule that some value reads */
+    bool *is_read;      /* [variable] a rule that some value reads */
+    bool *is_sharpened; /* [variable] a rule that was searched as that */
     saltus_error *err;
     saltus_status status;
 } kink_search;
@@ -29,6 +37,56 @@ static bool note_rules(const saltus_expr *node, void *user)
         s->is_read[node->variable] = true;
     }
     return false;
+}
+
+/* Whether an operation makes short pulses of how its argument number `arg` turns. */
+static bool sharpens(const saltus_expr *e, int arg)
+{
+    switch (e->op) {
+    case SALTUS_OP_POW:
+        return arg == 0 && !(e->args[1]->op == SALTUS_OP_CONST && fabs(e->args[1]->value) <= 4.0);
+    case SALTUS_OP_DIV:
+        return arg == 1;
+    case SALTUS_OP_EXP:
+    case SALTUS_OP_TANH:
+    case SALTUS_OP_SECH:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static const saltus_expr *is_below_0(saltus_freezer *f, const saltus_expr *e)
+{
+    return saltus_expr_2(f->arena, SALTUS_OP_LT, e, saltus_expr_const(f->arena, 0.0));
+}
+
+/* The value that says where something that is sharpened turns or is in its middle; or NULL. */
+static const saltus_expr *turn_of(saltus_freezer *f, const saltus_expr *e)
+{
+    const double eighths = 8.0 / (2.0 * 3.14159265358979323846);
+    switch (e->op) {
+    case SALTUS_OP_SIN:
+    case SALTUS_OP_COS:
+    case SALTUS_OP_TAN:
+    case SALTUS_OP_SEC:
+    case SALTUS_OP_CSC:
+    case SALTUS_OP_COT:
+        return saltus_expr_1(f->arena, SALTUS_OP_FLOOR,
+                             saltus_expr_2(f->arena, SALTUS_OP_MUL, e->args[0],
+                                           saltus_expr_const(f->arena, eighths)));
+    case SALTUS_OP_POW:
+    case SALTUS_OP_EXP:
+    case SALTUS_OP_TANH:
+    case SALTUS_OP_SECH:
+        return is_below_0(f, e->args[0]);
+    case SALTUS_OP_MUL: /* a square */
+        return e->n_args == 2 && saltus_same_expr(e->args[0], e->args[1])
+                   ? is_below_0(f, e->args[0])
+                   : NULL;
+    default:
+        return NULL;
+    }
 }
 
 /* The value whose pieces an operation has; NULL where it has none, or where memory ran out. */
@@ -54,18 +112,19 @@ static const saltus_expr *value_of(saltus_freezer *f, const saltus_expr *e)
     case SALTUS_OP_MAX:
         return saltus_expr_2(f->arena, SALTUS_OP_LT, e->args[0], e->args[1]);
     case SALTUS_OP_ABS:
-        return saltus_expr_2(f->arena, SALTUS_OP_LT, e->args[0], saltus_expr_const(f->arena, 0.0));
+        return is_below_0(f, e->args[0]);
     default:
         return NULL;
     }
 }
 
-static saltus_status add_kink(kink_search *s, const saltus_expr *e)
+static saltus_status add_kink(kink_search *s, const saltus_expr *e, bool is_sharpened)
 {
     saltus_status status = SALTUS_OK;
     saltus_error *err = s->err;
     bool follows = false;
     const saltus_expr *value = value_of(s->f, e);
+    value = !value && is_sharpened ? turn_of(s->f, e) : value;
     if (!value || !saltus_reads_time(s->f, value)) {
         return SALTUS_OK;
     }
@@ -86,28 +145,36 @@ done:
     return status;
 }
 
-/* Returns true, which ends the search, when it failed. */
-static bool find_kink(const saltus_expr *node, void *user)
+static void look(kink_search *s, const saltus_expr *e, bool is_sharpened)
 {
-    kink_search *s = user;
-    s->status = add_kink(s, node);
-    return s->status != SALTUS_OK;
+    const saltus_expr *rule = saltus_rule_behind(s->f, e);
+    if (s->status == SALTUS_OK) {
+        s->status =
+            add_kink(s, e, is_sharpened || e->op == SALTUS_OP_TANH || e->op == SALTUS_OP_SECH);
+    }
+    if (rule && is_sharpened && !s->is_sharpened[e->variable]) {
+        s->is_sharpened[e->variable] = true;
+        look(s, rule, true);
+    }
+    for (int i = 0; i < e->n_args && s->status == SALTUS_OK; ++i) {
+        look(s, e->args[i], is_sharpened || sharpens(e, i));
+    }
 }
 
 static saltus_status search(kink_search *s)
 {
     const saltus_freezer *f = s->f;
     for (int r = 0; r < f->net->tables.n_rules && s->status == SALTUS_OK; ++r) {
-        (void)saltus_expr_any(f->rules[f->net->rule_variables[r]], find_kink, s);
+        look(s, f->rules[f->net->rule_variables[r]], false);
     }
     for (size_t i = 0; i < f->model->n_variables && s->status == SALTUS_OK; ++i) {
         if (f->rates[i]) {
-            (void)saltus_expr_any(f->rates[i], find_kink, s);
+            look(s, f->rates[i], false);
         }
     }
     for (size_t r = 0; r < f->n_steps && s->status == SALTUS_OK; ++r) {
         if (!f->steps[r].is_product) {
-            (void)saltus_expr_any(f->steps[r].law, find_kink, s);
+            look(s, f->steps[r].law, false);
         }
     }
     return s->status;
@@ -149,7 +216,8 @@ saltus_status saltus_fill_kinks(saltus_freezer *f, saltus_error *err)
         return SALTUS_OK;
     }
     s.is_read = saltus_calloc(f->model->n_variables + 1, sizeof *s.is_read);
-    SALTUS_NEED(s.is_read);
+    s.is_sharpened = saltus_calloc(f->model->n_variables + 1, sizeof *s.is_sharpened);
+    SALTUS_NEED(s.is_read && s.is_sharpened);
     SALTUS_TRY(search(&s));
     f->kinks = saltus_arena_alloc(f->arena, (s.n + 1) * sizeof *f->kinks);
     SALTUS_NEED(f->kinks);
@@ -165,5 +233,6 @@ done:
     saltus_free(s.list);
     saltus_free(s.tables);
     saltus_free(s.is_read);
+    saltus_free(s.is_sharpened);
     return status;
 }
