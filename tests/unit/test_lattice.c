@@ -377,6 +377,30 @@ static void examples_are_what_they_say(void **state)
     saltus_model_destroy(m);
 }
 
+static char *info_of(const char *model)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    saltus_model *m = freeze_text(model, SALTUS_LAW_LITERAL);
+    assert_int_equal(saltus_model_print_info(m, out, NULL), SALTUS_OK);
+    (void)fclose(out);
+    saltus_model_destroy(m);
+    return text;
+}
+
+/* Words of 32 bits have no smaller chances. */
+static void jumps_that_are_too_rare_are_told_of(void **state)
+{
+    static const char model[] = "species: {A: 1, B: 1}\nlattice: {size: [4, 4, 4], spacing: 1 m, "
+                                "step: 1 s, diffusion: {A: 1e-10 m2/s, B: 1e-8 m2/s}}\n";
+    (void)state;
+    char *text = info_of(model);
+    assert_non_null(strstr(text, "the step is short for 'A': by mpd its q, 1e-10, is"));
+    assert_null(strstr(text, "for 'B'"));
+    free(text);
+}
+
 static void info_tells_of_the_lattice(void **state)
 {
     (void)state;
@@ -390,30 +414,23 @@ static void info_tells_of_the_lattice(void **state)
         "r                        a 1000\n",
         "the step is long for 'r' in 'a': step times propensity (2e+04 1/s) is 0.9, above 0.1",
     };
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    saltus_model *m = freeze_text(
-        "species: {A: 10000, B: 5}\n"
-        "reactions: {r: A -> 0}\n"
-        "lattice:\n"
-        "  size: [10, 10, 10]\n"
-        "  spacing: 10 nm\n"
-        "  step: largest\n"
-        "  sites: {a: , b: {box: {from: [0, 0, 0], to: [5 sites, 10 sites, 10 sites]}}}\n"
-        "  diffusion: {A: 1 um2/s, B: 0}\n"
-        "  place: {A: a, B: b}\n"
-        "  reactions: {r: {a: 1000 1/s}}\n",
-        SALTUS_LAW_LITERAL);
-    assert_int_equal(saltus_model_print_info(m, out, NULL), SALTUS_OK);
-    (void)fclose(out);
+    char *text =
+        info_of("species: {A: 10000, B: 5}\n"
+                "reactions: {r: A -> 0}\n"
+                "lattice:\n"
+                "  size: [10, 10, 10]\n"
+                "  spacing: 10 nm\n"
+                "  step: largest\n"
+                "  sites: {a: , b: {box: {from: [0, 0, 0], to: [5 sites, 10 sites, 10 sites]}}}\n"
+                "  diffusion: {A: 1 um2/s, B: 0}\n"
+                "  place: {A: a, B: b}\n"
+                "  reactions: {r: {a: 1000 1/s}}\n");
     for (size_t i = 0; i < sizeof said / sizeof *said; ++i) {
         if (!strstr(text, said[i])) {
             fail_msg("'%s' is not in\n%s", said[i], text);
         }
     }
     free(text);
-    saltus_model_destroy(m);
 }
 
 int main(void)
@@ -429,6 +446,7 @@ int main(void)
         cmocka_unit_test(laws_of_time_are_at_the_middle_of_steps),
         cmocka_unit_test(rate_rules_are_the_same_in_all_sites),
         cmocka_unit_test(examples_are_what_they_say),
+        cmocka_unit_test(jumps_that_are_too_rare_are_told_of),
         cmocka_unit_test(info_tells_of_the_lattice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

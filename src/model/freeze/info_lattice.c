@@ -177,6 +177,16 @@ static void print_rates(const summary *u)
 static void print_warnings(const summary *u)
 {
     const saltus_lattice *l = u->l;
+    const double unit = 0x1p-33; /* of jumps by mpd */
+    for (int s = 0; s < l->n_species; ++s) {
+        const double q = l->largest_jump[s];
+        if (q > 0.0 && q < 50.0 * unit) {
+            fprintf(u->out,
+                    "  warning: the step is short for '%s': by mpd its q, %.3g, is a whole number "
+                    "times %.3g, and 0 below half of that\n",
+                    u->net->species_names[s], q, unit);
+        }
+    }
     for (int r = 0; r < l->n_reactions; ++r) {
         for (int type = 0; u->net->tables.law_program[r] < 0 && type < l->n_types; ++type) {
             const double a = propensity(u, r, type, true);
