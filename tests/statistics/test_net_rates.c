@@ -408,6 +408,59 @@ static void factors_may_be_negative(void **state)
                "[expression]");
 }
 
+/* Laws whose terms are no rates of two ways, as some of them stay where a way has nothing left: the
+ * law goes to and fro between two states of A + B = n, of which the upper one is `upper`. */
+static void terms_that_stay_are_net(void **state)
+{
+    static const struct {
+        const char *equation, *law;
+        int n;
+        double rise, fall, upper; /* rates to the upper state and from it */
+    } cases[] = {{"A -> B", "2*k*A - k*B - 1.9*k*A", 20, 0.9, 0.2, 2.0},
+                 {"B -> A", "k*B + 1.9*k*A - 2*k*A", 20, 0.9, 0.2, 2.0},
+                 {"A -> B", "k*A - 2*B - 2", 3, 1.0, 2.0, 1.0},
+                 {"A -> B", "k*A - 2*B - 2*w", 3, 1.0, 2.0, 1.0},
+                 {"A -> B", "k*(A - D) - 2*B", 3, 1.0, 2.0, 1.0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        char text[400];
+        (void)snprintf(text, sizeof text,
+                       "negative laws: backward\nlacking reactants: idle\n"
+                       "species: {A: %d, B: 0, D: 2}\nparameters: {k: 1}\n"
+                       "rules: {w: D/2}\nreactions:\n"
+                       "  r: {equation: %s, law: %s, reversible: true}\n  s: D -> 0 @ 0\n",
+                       cases[i].n, cases[i].equation, cases[i].law);
+        check_info(text, "net rate");
+        samples s = run_finals(text, "direct", "scalar", 40.0, 20000);
+        const double p = cases[i].rise / (cases[i].rise + cases[i].fall);
+        check_moments(&s, 1, cases[i].upper - 1.0 + p, p * (1.0 - p), cases[i].law);
+        free(s.x);
+    }
+}
+
+/* These keep the noise of two rates: each term reads something that its way takes, or is 0. */
+static void terms_that_end_are_two_rates(void **state)
+{
+    static const char *const cases[][2] = {
+        {"{equation: A + D <-> B, law: k*(A + D) - 2*B}", "[expression, split"},
+        {"{equation: A <-> B, law: k*A - 2*B - z}", "[mass action, split"},
+        {"{equation: A <-> B, law: k*sqrt(A) - w*B^1.5/(1 + B)}", "[expression, split"},
+        {"{equation: A + F <-> B, law: k*A*F - 2*B}", "[mass action, split"},
+        {"{equation: 0 <-> B, law: k - 2*B}", "[constant, split"},
+        {"{equation: A <-> F, law: k*A - 2*F}", "[mass action, split"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        char text[400];
+        (void)snprintf(text, sizeof text,
+                       "negative laws: backward\nlacking reactants: idle\n"
+                       "species: {A: 9, B: 4, D: 2, F: {initial: 3, boundary: true}}\n"
+                       "parameters: {k: 1, z: 0}\nrules: {w: D/2}\n"
+                       "reactions:\n  r: %s\n  s: D -> 0 @ D\n",
+                       cases[i][0]);
+        check_info(text, cases[i][1]);
+    }
+}
+
 /* A law that always is negative may be a slip. */
 static void constants_below_0_are_told(void **state)
 {
@@ -579,6 +632,8 @@ int main(void)
         cmocka_unit_test(what_idles_in_lanes_idles_alone),
         cmocka_unit_test(reactions_that_take_a_while_do_not_idle),
         cmocka_unit_test(factors_may_be_negative),
+        cmocka_unit_test(terms_that_stay_are_net),
+        cmocka_unit_test(terms_that_end_are_two_rates),
         cmocka_unit_test(constants_below_0_are_told),
         cmocka_unit_test(info_tells_of_net_rates),
         cmocka_unit_test(fixed_species_need_not_be_whole),

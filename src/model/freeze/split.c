@@ -219,6 +219,73 @@ static bool is_way_back(splitter *s, const saltus_expr *e)
     return true;
 }
 
+/* A way of the reaction, there or back. */
+typedef struct way {
+    splitter *s;
+    bool is_backward;
+} way;
+
+static bool uses_up(const way *w, int species)
+{
+    const saltus_reaction *r = w->s->r;
+    const int64_t made = saltus_side_count(r->products, r->n_products, species) -
+                         saltus_side_count(r->reactants, r->n_reactants, species);
+    return w->s->f->reacts[species] && (w->is_backward ? made > 0 : made < 0);
+}
+
+static bool is_used_up(const saltus_expr *node, void *user)
+{
+    const way *w = user;
+    return node->op == SALTUS_OP_VARIABLE && node->variable < (int)w->s->f->model->n_variables &&
+           uses_up(w, node->variable);
+}
+
+/* Whether each term of a rate has a factor that reads something which its way uses up, or is 0. */
+static bool reads_in_each_term(way *w, const saltus_expr *e)
+{
+    splitter *s = w->s;
+    const saltus_expr *rule = saltus_rule_behind(s->f, e);
+    bool reads = false;
+    if (--s->budget < 0 || is_used_up(e, w)) {
+        return true;
+    }
+    if (saltus_is_constant(s->f, e)) {
+        return saltus_deciding_value(s->f, e, true) == 0.0;
+    }
+    if (rule) {
+        return reads_in_each_term(w, rule);
+    }
+    switch (e->op) {
+    case SALTUS_OP_ADD:
+    case SALTUS_OP_SUB:
+        return reads_in_each_term(w, e->args[0]) && reads_in_each_term(w, e->args[1]);
+    case SALTUS_OP_MUL:
+        return reads_in_each_term(w, e->args[0]) || reads_in_each_term(w, e->args[1]);
+    case SALTUS_OP_NEG:
+    case SALTUS_OP_DIV:
+    case SALTUS_OP_POW:
+        return reads_in_each_term(w, e->args[0]);
+    default:
+        s->no_memory |= saltus_any_through_rules(s->f, e, is_used_up, w, &reads, NULL) != SALTUS_OK;
+        return reads;
+    }
+}
+
+/* A rate with a term that reads nothing of what the way uses up goes on where that has run out: in
+ * A - 2 B - 2 for A -> B the 2 is no rate of the way back. */
+static bool goes_on(splitter *s, const saltus_expr *e, bool is_backward)
+{
+    const saltus_reaction *r = s->r;
+    const saltus_participant *from = is_backward ? r->products : r->reactants;
+    const int n = is_backward ? r->n_products : r->n_reactants;
+    way w = {s, is_backward};
+    bool uses_any = false;
+    for (int i = 0; i < n; ++i) {
+        uses_any |= uses_up(&w, from[i].variable);
+    }
+    return uses_any && !reads_in_each_term(&w, e);
+}
+
 /* Whether a rate is 0 where there is none of something that it uses up, or it uses up nothing. */
 static bool is_limited(splitter *s, const saltus_expr *e, bool is_backward)
 {
@@ -387,7 +454,9 @@ saltus_status saltus_split_law(saltus_freezer *f, const saltus_reaction *r, cons
     const bool subtracts = s.tangled || p.minus, is_hidden = goes_back && has_hidden_sign(&s, law);
     s.budget = MOST;
     const bool is_split =
-        !*backward && r->reversible && !s.tangled && p.plus && p.minus && is_way_back(&s, p.minus);
+        !*backward && r->reversible && !s.tangled && p.plus && p.minus &&
+        is_way_back(&s, p.minus) &&
+        !(goes_back && (goes_on(&s, p.plus, false) || goes_on(&s, p.minus, true)));
     if (s.no_memory) {
         SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
     }
