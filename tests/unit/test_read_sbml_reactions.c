@@ -270,6 +270,94 @@ static void units_that_count_nothing_are_moles_if_asked(void **state)
     }
 }
 
+/* A document of level 2 version 1, in which a law, a species and an event may have units of their
+ * own. */
+static const char *level_2_1(const char *units, const char *species, const char *law,
+                             const char *event)
+{
+    static char text[3000];
+    (void)snprintf(
+        text, sizeof text,
+        "<?xml version=\"1.0\"?><sbml xmlns=\"http://www.sbml.org/sbml/level2\" level=\"2\" "
+        "version=\"1\"><model id=\"m\"><listOfUnitDefinitions>\n"
+        "<unitDefinition id=\"minute\"><listOfUnits><unit kind=\"second\" multiplier=\"60\"/>"
+        "</listOfUnits></unitDefinition><unitDefinition id=\"dm3\"><listOfUnits>"
+        "<unit kind=\"metre\" scale=\"-1\" exponent=\"3\"/></listOfUnits></unitDefinition>"
+        "<unitDefinition id=\"ml\"><listOfUnits><unit kind=\"litre\" scale=\"-3\"/></listOfUnits>"
+        "</unitDefinition>%s</listOfUnitDefinitions>\n<listOfCompartments>"
+        "<compartment id=\"cell\" size=\"2\"/></listOfCompartments><listOfSpecies>\n"
+        "<species id=\"X\" compartment=\"cell\" %s/></listOfSpecies><listOfReactions>\n"
+        "<reaction id=\"R\" reversible=\"false\"><listOfReactants><speciesReference species=\"X\"/>"
+        "</listOfReactants><kineticLaw%s>" MATH(TIMES(
+            "cell",
+            "X")) "</kineticLaw></reaction>"
+                  "</listOfReactions><listOfEvents>\n<event%s><trigger>" MATH(APPLY(
+                      "gt",
+                      CI("X") CN(
+                          "2"))) "</trigger><delay>" MATH(CN("3")) "</"
+                                                                   "delay><listOfEventAssignments><"
+                                                                   "eventAssignment "
+                                                                   "variable=\"X\">" MATH(CN(
+                                                                       "1")) "</eventAssignment></"
+                                                                             "listOfEventAssignment"
+                                                                             "s></event>"
+                                                                             "</listOfEvents></"
+                                                                             "model></sbml>",
+        units, species, law, event);
+    return text;
+}
+
+static void check_own_units(const char *text, const char *law, const char *delay)
+{
+    saltus_model *m = read_text(text);
+    check_printed(m, reaction(m, "R")->law, law);
+    check_printed(m, m->events[0].delay, delay);
+    saltus_model_destroy(m);
+}
+
+static void own_units_of_time_are_converted(void **state)
+{
+    static const char hours[] = "<unitDefinition id=\"time\"><listOfUnits><unit kind=\"second\" "
+                                "multiplier=\"1800\"/></listOfUnits></unitDefinition>",
+                      steps[] = "<unitDefinition id=\"time\"><listOfUnits><unit kind=\"item\"/>"
+                                "</listOfUnits></unitDefinition>",
+                      minute[] = " timeUnits=\"minute\"", x[] = "initialAmount=\"1\"";
+    (void)state;
+    check_own_units(level_2_1("", x, "", ""), "X", "3");
+    check_own_units(level_2_1("", x, " timeUnits=\"time\"", " timeUnits=\"second\""), "X", "3");
+    check_own_units(level_2_1("", x, minute, ""), "X*0.016666666666666666", "3");
+    check_own_units(level_2_1("", x, "", minute), "X", "3*60");
+    check_own_units(level_2_1(hours, x, minute, minute), "X*30", "3*0.03333333333333333");
+    check_own_units(level_2_1(steps, x, "", " timeUnits=\"time\""), "X", "3");
+    check_refused(level_2_1(steps, x, minute, ""), SALTUS_E_UNSUPPORTED,
+                  "model.xml:5: reaction 'R': its unit of time 'minute' cannot be converted", NULL);
+    check_refused(level_2_1("", x, "", " timeUnits=\"ml\""), SALTUS_E_UNSUPPORTED,
+                  "model.xml:6: event 'event_1': its unit of time 'ml' cannot be converted", NULL);
+}
+
+static void own_units_of_size_are_the_compartments(void **state)
+{
+    static const char refused[] = "model.xml:4: species 'X': its concentrations are per 'ml' "
+                                  "(spatialSizeUnits), which is not "
+                                  "the unit of the size of its compartment 'cell'";
+    (void)state;
+    static const char *const same[] = {"volume", "litre", "dm3"};
+    for (int i = 0; i < 3; ++i) {
+        char species[100];
+        (void)snprintf(species, sizeof species,
+                       "initialConcentration=\"1\" spatialSizeUnits=\"%s\"", same[i]);
+        check_own_units(level_2_1("", species, "", ""), "X", "3");
+    }
+    check_refused(level_2_1("", "initialConcentration=\"1\" spatialSizeUnits=\"ml\"", "", ""),
+                  SALTUS_E_UNSUPPORTED, refused, NULL);
+    check_refused(level_2_1("", "initialAmount=\"1\" spatialSizeUnits=\"ml\"", "", ""),
+                  SALTUS_E_UNSUPPORTED, refused, NULL);
+    saltus_model *m = read_text(level_2_1(
+        "", "initialAmount=\"1\" hasOnlySubstanceUnits=\"true\" spatialSizeUnits=\"ml\"", "", ""));
+    check_printed(m, reaction(m, "R")->law, "cell*X");
+    saltus_model_destroy(m);
+}
+
 /* Amounts that are hardly any molecules are told, with what makes them more; not where the file
  * says that they are molecules. */
 static void few_molecules_are_told(void **state)
@@ -523,6 +611,8 @@ int main(void)
         cmocka_unit_test(moles_become_molecules),
         cmocka_unit_test(units_that_are_not_declared_count_items),
         cmocka_unit_test(units_that_count_nothing_are_moles_if_asked),
+        cmocka_unit_test(own_units_of_time_are_converted),
+        cmocka_unit_test(own_units_of_size_are_the_compartments),
         cmocka_unit_test(few_molecules_are_told),
         cmocka_unit_test(stoichiometries_may_have_rules),
         cmocka_unit_test(reactions_without_laws_never_happen),

@@ -123,6 +123,7 @@ static saltus_status read_event(sbml_reader *r, int e)
     Delay_t *delay = Event_getDelay(event);
     Priority_t *priority = Event_getPriority(event);
     const char *id = id_of(r, e);
+    double time = 1.0; /* the unit of the delay */
     saltus_event out = {.line = (int)sbml_line(event),
                         .persistent = true,
                         .initial_value = true,
@@ -141,6 +142,12 @@ static saltus_status read_event(sbml_reader *r, int e)
     SALTUS_TRY(read_formula(r, &place, "trigger", trigger ? Trigger_getMath(trigger) : NULL,
                             &out.trigger));
     SALTUS_TRY(read_formula(r, &place, "delay", delay ? Delay_getMath(delay) : NULL, &out.delay));
+    SALTUS_TRY(sbml_unit_of_time(r, Event_getTimeUnits(event), place.what, place.line, &time));
+    if (out.delay && time != 1.0) {
+        out.delay = saltus_expr_2(&r->model->arena, SALTUS_OP_MUL, out.delay,
+                                  saltus_expr_const(&r->model->arena, time));
+        SALTUS_NEED(out.delay);
+    }
     SALTUS_TRY(read_formula(r, &place, "priority", priority ? Priority_getMath(priority) : NULL,
                             &out.priority));
     SALTUS_TRY(read_assignments(r, e, &place, &out));

@@ -129,11 +129,19 @@ saltus_status sbml_convert_rate(sbml_converter *c, const sbml_scope *in, const c
     const ASTNode_t *math = law ? KineticLaw_getMath(law) : NULL;
     const sbml_scope inner = {.outer = in, .origin = law, .reaction = reaction};
     saltus_status status = SALTUS_OK;
+    double time = 1.0;
     if (!math) {
         return sbml_refuse(c, SALTUS_E_UNSUPPORTED, "uses the rate of '%s', which has none", name);
     }
     SALTUS_TRY(sbml_check_circle(c, in, law, name));
-    SALTUS_TRY(sbml_convert_node(c, &inner, math, depth + 1, out));
+    SALTUS_TRY(sbml_convert_node(c, &inner, math, depth + 2, out));
+    SALTUS_TRY(sbml_unit_of_time(c->r, KineticLaw_getTimeUnits(law), c->place->what, c->place->line,
+                                 &time));
+    if (time != 1.0) {
+        *out = saltus_expr_2(&c->r->model->arena, SALTUS_OP_DIV, *out,
+                             saltus_expr_const(&c->r->model->arena, time));
+        SALTUS_TRY(sbml_made(c, *out));
+    }
 done:
     return status;
 }

@@ -134,6 +134,7 @@ static saltus_status read_species(sbml_reader *r, Species_t *species)
     v->constant = Species_getConstant(species);
     info->species = species;
     info->concentration = !Species_getHasOnlySubstanceUnits(species) && !r->info[in->index].no_size;
+    SALTUS_TRY(sbml_check_size_unit(r, i, Model_getCompartmentById(r->sbml, where)));
     const bool has_moles = r->mole_seen;
     r->mole_seen = r->open_seen = false;
     SALTUS_TRY(sbml_species_unit(r, species, &info->molecules));

@@ -459,6 +459,7 @@ static saltus_status read_law(sbml_reader *r, const sbml_place *place, KineticLa
     saltus_status status = SALTUS_OK;
     saltus_error *err = r->err;
     const ASTNode_t *math = law ? KineticLaw_getMath(law) : NULL;
+    double time = 1.0; /* the unit of the law, which is per time */
     if (!math) {
         sbml_warn(r, place->line, "%s has no %s, and never happens", place->what,
                   law ? "formula in its rate law" : "rate law");
@@ -467,9 +468,10 @@ static saltus_status read_law(sbml_reader *r, const sbml_place *place, KineticLa
         goto done;
     }
     SALTUS_TRY(sbml_convert(r, place, math, &out->law));
-    if (firings != 1.0) {
+    SALTUS_TRY(sbml_unit_of_time(r, KineticLaw_getTimeUnits(law), place->what, place->line, &time));
+    if (firings / time != 1.0) {
         out->law = saltus_expr_2(&r->model->arena, SALTUS_OP_MUL, out->law,
-                                 saltus_expr_const(&r->model->arena, firings));
+                                 saltus_expr_const(&r->model->arena, firings / time));
     }
     SALTUS_NEED(out->law);
 done:

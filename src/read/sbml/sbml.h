@@ -274,5 +274,12 @@ SALTUS_MUST_CHECK saltus_status sbml_extent_unit(sbml_reader *r, Reaction_t *rea
 double sbml_size_unit(const sbml_reader *r, const Compartment_t *compartment, int dimensions);
 /** units.c: the unit of time in s, 1 where the document does not say; 0 when it is none. */
 double sbml_time_unit(const sbml_reader *r);
+/** units.c: a unit of time that something has of its own, in units of the model's; 1 when `id` is
+ * NULL. Refuses what is no unit of time. */
+SALTUS_MUST_CHECK saltus_status sbml_unit_of_time(sbml_reader *r, const char *id, const char *what,
+                                                  unsigned line, double *time);
+/** units.c: refuse a species whose concentrations are per another unit than its compartment's. */
+SALTUS_MUST_CHECK saltus_status sbml_check_size_unit(sbml_reader *r, int v,
+                                                     Compartment_t *compartment);
 
 #endif

@@ -215,10 +215,16 @@ static double unit_in(const sbml_reader *r, const char *id, const char *name, do
     return own == power && value > 0.0 && isfinite(value) ? value : 0.0;
 }
 
-double sbml_size_unit(const sbml_reader *r, const Compartment_t *compartment, int dimensions)
+/* A unit in m^dimensions, 1 to 3. */
+static double size_in(const sbml_reader *r, const char *id, int dimensions)
 {
     static const char *const names[] = {"", "length", "area", "volume"};
     static const double usual[] = {0.0, 1.0, 1.0, 1e-3};
+    return unit_in(r, id, names[dimensions], usual[dimensions], UNIT_KIND_METRE, dimensions);
+}
+
+double sbml_size_unit(const sbml_reader *r, const Compartment_t *compartment, int dimensions)
+{
     const char *id = NULL;
     if (dimensions == 0) {
         return 0.0;
@@ -230,11 +236,52 @@ double sbml_size_unit(const sbml_reader *r, const Compartment_t *compartment, in
              : dimensions == 2 ? Model_getAreaUnits(r->sbml)
                                : Model_getLengthUnits(r->sbml);
     }
-    return unit_in(r, id, names[dimensions], usual[dimensions], UNIT_KIND_METRE, dimensions);
+    return size_in(r, id, dimensions);
 }
 
 double sbml_time_unit(const sbml_reader *r)
 {
     const char *id = r->level > 2 ? Model_getTimeUnits(r->sbml) : NULL;
     return unit_in(r, id, "time", 1.0, UNIT_KIND_SECOND, 1.0);
+}
+
+/* ---- units that the first levels let something have of its own ---- */
+
+static bool is_same(double a, double b)
+{
+    return b > 0.0 && fabs(a - b) <= 1e-9 * b;
+}
+
+saltus_status sbml_unit_of_time(sbml_reader *r, const char *id, const char *what, unsigned line,
+                                double *time)
+{
+    const double own = unit_in(r, id, "time", 1.0, UNIT_KIND_SECOND, 1.0),
+                 usual = r->model->time_unit;
+    *time = 1.0;
+    if (!id || strcmp(id, "time") == 0) {
+        return SALTUS_OK;
+    }
+    if (!(own > 0.0 && usual > 0.0)) {
+        return sbml_fail(r, SALTUS_E_UNSUPPORTED, line,
+                         "%s: its unit of time '%s' cannot be converted to the model's", what, id);
+    }
+    *time = is_same(own, usual) ? 1.0 : own / usual;
+    return SALTUS_OK;
+}
+
+saltus_status sbml_check_size_unit(sbml_reader *r, int v, Compartment_t *compartment)
+{
+    const sbml_info *info = &r->info[v];
+    const saltus_variable *in = &r->model->variables[r->model->variables[v].compartment];
+    const char *id = Species_getSpatialSizeUnits(info->species),
+               *usual = Compartment_getUnits(compartment);
+    const bool matters = info->concentration || Species_isSetInitialConcentration(info->species);
+    if (!id || !matters || in->dimensions == 0 || (usual && strcmp(id, usual) == 0) ||
+        is_same(size_in(r, id, in->dimensions), in->size_unit)) {
+        return SALTUS_OK;
+    }
+    return sbml_fail(r, SALTUS_E_UNSUPPORTED, sbml_line(info->species),
+                     "species '%s': its concentrations are per '%s' (spatialSizeUnits), which is "
+                     "not the unit of the size of its compartment '%s'",
+                     Species_getId(info->species), id, in->id);
 }
