@@ -39,7 +39,12 @@ static void stoichiometries_of_all_kinds_are_read(void **state)
                                                  "</listOfModifiers>",
                 LAW(TIMES("A", "B")) "<listOfLocalParameters><localParameter id=\"A\" value=\"7\"/>"
                                      "</listOfLocalParameters>")
-                REACTION("R4", "", LAW(APPLY("plus", CI("R3") CI("A"))))));
+                REACTION("R4", "", LAW(APPLY("plus", CI("R3") CI("A"))))
+                    REACTION("R5",
+                             REACTANTS(REFERENCE("A", "stoichiometry=\"0.5\"") REFERENCE(
+                                 "A", "stoichiometry=\"2\"") REFERENCE("B", "stoichiometry=\"0.5\"")
+                                           REFERENCE("A", "stoichiometry=\"0.5\"")),
+                             LAW(CI("k")))));
     const saltus_reaction *r = reaction(m, "R1");
     check_participants(m, r->reactants, r->n_reactants, "2 A + 1 A + 1 S");
     check_participants(m, r->products, r->n_products, "1 A + 100 B");
@@ -50,6 +55,8 @@ static void stoichiometries_of_all_kinds_are_read(void **state)
     check_printed(m, reaction(m, "R3")->law, "R3.A*B");
     check_printed(m, reaction(m, "R4")->law, "R3.A*B + A"); /* a reaction's name is its rate */
     assert_int_equal(reaction(m, "R4")->n_reactants + reaction(m, "R4")->n_products, 0);
+    r = reaction(m, "R5"); /* parts are added up */
+    check_participants(m, r->reactants, r->n_reactants, "3 A + 0.5 B");
     saltus_model_destroy(m);
 }
 

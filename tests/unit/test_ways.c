@@ -71,6 +71,11 @@ static void what_is_not_is_drawn(void **state)
     check_steps("  r: {equation: 0.3 A <-> 0.4 B, law: 10*A - 20*B}\n", drawn, 0,
                 "r.forward.1: 3, A -1, B 1\nr.forward.2: 1, B 1\n"
                 "r.backward.1: 6, A 1, B -1\nr.backward.2: 2, B -1\n");
+    /* parts of a species are one part */
+    check_steps("  r: {equation: 0.5 A + B + 0.5 A -> 0.4 B, law: 10*A}\n", drawn, 0,
+                "r.1: 4, A -1\nr.2: 6, A -1, B -1\n");
+    check_steps("  r: {equation: 0.25 A + 2 B + 1.75 A -> A, law: 10*A}\n", SALTUS_LAW_LITERAL, 0,
+                "r: 10, A -1, B -2\n");
     /* whole ones as ever */
     check_steps("  r: 2 A -> B @ 4\n", drawn, 0, "r: 2, A -2, B 1\n");
 }

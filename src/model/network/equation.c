@@ -145,7 +145,7 @@ static saltus_status keep_list(const saltus_scanner *s, const participants *list
     saltus_status status = SALTUS_OK;
     saltus_error *err = s->err;
     *items = NULL;
-    *n = (int)list->n;
+    *n = 0;
     if (list->n > 0) {
         bool whole = true;
         for (size_t i = 0; i < list->n; ++i) {
@@ -155,7 +155,7 @@ static saltus_status keep_list(const saltus_scanner *s, const participants *list
         saltus_participant *kept = saltus_model_make_side(s->context->model, list->n, whole);
         SALTUS_NEED(kept);
         for (size_t i = 0; i < list->n; ++i) {
-            saltus_participant_set(kept, list->n, i, list->items[i].variable,
+            saltus_participant_add(kept, list->n, n, list->items[i].variable,
                                    list->items[i].molecules);
         }
         *items = kept;

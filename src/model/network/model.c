@@ -200,6 +200,23 @@ void saltus_participant_set(saltus_participant *list, size_t n, size_t i, int va
     }
 }
 
+void saltus_participant_add(saltus_participant *list, size_t most, int *n, int variable,
+                            double molecules)
+{
+    for (int i = 0; i < *n; ++i) {
+        const double before = saltus_molecules(&list[i]), sum = before + molecules;
+        if (list[i].variable == variable &&
+            (before != floor(before) || molecules != floor(molecules))) {
+            const bool is_whole = fabs(sum - nearbyint(sum)) <= 1e-9; /* 0.1 ten times */
+            saltus_participant_set(list, most, (size_t)i, variable,
+                                   is_whole ? nearbyint(sum) : sum);
+            return;
+        }
+    }
+    saltus_participant_set(list, most, (size_t)*n, variable, molecules);
+    ++*n;
+}
+
 double saltus_molecules(const saltus_participant *p)
 {
     double molecules = p->code;

@@ -370,9 +370,8 @@ done:
 
 void sbml_put_molecules(sbml_sides *sides, int side, int variable, double molecules)
 {
-    saltus_participant_set(sides->list[side], sides->most[side], (size_t)sides->n[side], variable,
+    saltus_participant_add(sides->list[side], sides->most[side], &sides->n[side], variable,
                            molecules);
-    ++sides->n[side];
 }
 
 saltus_status sbml_put_participant(sbml_reader *r, const sbml_place *place,
