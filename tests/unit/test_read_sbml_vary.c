@@ -323,6 +323,36 @@ static void factors_may_follow_from_amounts(void **state)
                     "R: +6 X");
 }
 
+/* Nothing but an initial assignment changes a stoichiometry that is said to be constant, and
+ * nothing else a conversion factor. */
+static void what_is_constant_does_not_vary(void **state)
+{
+    static const struct {
+        document d;
+        const char *message;
+    } cases[] = {
+        {{.reactants = REFERENCE("Y", "id=\"k\""), .events = AT("1", "k", CN("2"))},
+         "model.xml:7: event 'event_1' changes 'k', which is constant"},
+        {{.reactants = REFERENCE("Y", "id=\"k\""), .rules = RULE("k", CN("2"))},
+         "model.xml:5: assignment rule for 'k' changes 'k', which is constant"},
+        {{.reactants = REFERENCE("Y", "id=\"k\""), .rules = RATE_RULE("k", CN("2"))},
+         "model.xml:5: rate rule for 'k' changes 'k', which is constant"},
+        {{.factor = "y", .events = AT("1", "y", CN("2"))},
+         "model.xml:3: species 'X': its conversion factor 'y' changes, which SBML does not allow"},
+        {{.factor = "y", .rules = RULE("y", CN("2"))}, "species 'X': its conversion factor 'y'"},
+        {{.factor = "y", .rules = RATE_RULE("y", CN("2"))},
+         "species 'X': its conversion factor 'y'"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        check_refused(write_document(&cases[i].d), SALTUS_E_MODEL, cases[i].message, NULL);
+    }
+    check_reactions(&(document){.reactants = REFERENCE("Y", "id=\"k\""),
+                                .initials = INITIAL("k", CN("2")),
+                                .n = "2"},
+                    "R: -2 Y +2 X");
+}
+
 /* Sums of so many combinations end: each parameter reads the one before it twice. */
 static void searches_end(void **state)
 {
@@ -490,6 +520,7 @@ int main(void)
         cmocka_unit_test(values_cannot_be_set),
         cmocka_unit_test(other_values_are_of_the_mean_field),
         cmocka_unit_test(factors_may_follow_from_amounts),
+        cmocka_unit_test(what_is_constant_does_not_vary),
         cmocka_unit_test(searches_end),
         cmocka_unit_test(rates_of_amounts_are_those_of_the_mean_field),
         cmocka_unit_test(concentrations_fall_where_sizes_grow),

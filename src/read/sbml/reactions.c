@@ -144,6 +144,12 @@ saltus_status sbml_find_factor(sbml_reader *r, int v, int *factor)
         return status;
     }
     *factor = id ? symbol->index : -1;
+    if (id && (r->info[*factor].has_rule || r->info[*factor].rate || r->info[*factor].assigned)) {
+        return sbml_fail(r, SALTUS_E_MODEL, (unsigned)r->model->variables[v].line,
+                         "species '%s': its conversion factor '%s' changes, which SBML does not "
+                         "allow",
+                         r->model->variables[v].id, id);
+    }
     return SALTUS_OK;
 }
 

@@ -162,6 +162,7 @@ saltus_status sbml_let_vary(sbml_reader *r, const char *id)
     const double n = SpeciesReference_getStoichiometry(reference->of);
     SALTUS_TRY(sbml_add_variable(r, SALTUS_KIND_PARAMETER, id, (const SBase_t *)reference->of, &v));
     r->symbols[at] = (sbml_symbol){.kind = NAME_VARIABLE, .index = v};
+    r->model->variables[v].constant = SpeciesReference_getConstant(reference->of); /* of level 3 */
     r->model->variables[v].initial = saltus_expr_const(&r->model->arena, isnan(n) ? 1.0 : n);
     SALTUS_NEED(r->model->variables[v].initial);
 done:
