@@ -338,6 +338,18 @@ static void wrong_tables_are_refused_with_their_line(void **state)
     assert_refused(&o, 2, "nowhere.csv: cannot be read");
 }
 
+/* At a point that is not the first, too. */
+static void sizes_below_0_are_refused(void **state)
+{
+    (void)state;
+    write_file("size.yaml", "compartments: {V: 1}\nspecies: {A: {initial: 5, compartment: V}}\n"
+                            "reactions: {r: A -> 0 @ 2}\n");
+    outcome o = saltus("sweep size.yaml --vary V=list:1,2,-1 --until 1 -o w.h5");
+    assert_refused(&o, 2, "size.yaml:1: compartment 'V': its size is -1");
+    o = saltus("sweep size.yaml --vary V=list:1,2,0 --until 1 -q -o w.h5");
+    assert_done(&o);
+}
+
 static void stats_and_export_tell_of_sweeps(void **state)
 {
     (void)state;
@@ -569,6 +581,7 @@ int main(void)
         TEST(tables_are_the_points_of_the_file),
         TEST(wrong_tables_are_refused_with_their_line),
         TEST(designs_are_the_points_of_the_file),
+        TEST(sizes_below_0_are_refused),
         TEST(stats_and_export_tell_of_sweeps),
 
         TEST(wrong_sweeps_leave_nothing),

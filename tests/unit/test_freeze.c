@@ -765,6 +765,31 @@ static void amounts_that_are_no_numbers_of_molecules_are_refused(void **state)
     }
 }
 
+/* A size of 0 is no harm where no law uses it. */
+static void sizes_below_0_are_refused(void **state)
+{
+    static const char *const cases[][2] = {{"V: -2", "its size is -2"},
+                                           {"V: 1/0", "its size is inf"},
+                                           {"V: -k", "its size is -3"},
+                                           {"V:\nrules:\n  V: -k", "its size is -3"},
+                                           {"V: 0", NULL}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        char text[300], message[100];
+        (void)snprintf(text, sizeof text,
+                       "parameters: {k: 3}\ncompartments:\n  %s\n"
+                       "species: {A: {initial: 5, compartment: V}}\n"
+                       "reactions: {r: A -> 0 @ k}\n",
+                       cases[i][0]);
+        if (!cases[i][1]) {
+            saltus_model_destroy(freeze_text(text, SALTUS_LAW_LITERAL));
+            continue;
+        }
+        (void)snprintf(message, sizeof message, "model.yaml:3: compartment 'V': %s", cases[i][1]);
+        check_not_frozen(text, SALTUS_E_MODEL, message);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -787,6 +812,7 @@ int main(void)
         cmocka_unit_test(fractions_of_molecules_are_rounded_and_told),
         cmocka_unit_test(amounts_may_stay_real),
         cmocka_unit_test(amounts_that_are_no_numbers_of_molecules_are_refused),
+        cmocka_unit_test(sizes_below_0_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

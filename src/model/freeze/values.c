@@ -296,6 +296,29 @@ static void warn_of_few(const evaluation *v)
     }
 }
 
+/* A size below 0 or without end makes concentrations that no law means. One of 0 is no more than a
+ * size that laws and concentrations cannot use; they tell when they do. */
+static void check_sizes(evaluation *v)
+{
+    char place[160];
+    saltus_freezer *f = v->f;
+    const saltus_model *m = f->model;
+    for (size_t i = 0; i < m->n_variables && v->status == SALTUS_OK; ++i) {
+        const saltus_variable *var = &m->variables[i];
+        if (var->kind != SALTUS_KIND_COMPARTMENT || var->is_point || f->is_drawn[i]) {
+            continue;
+        }
+        if (f->values[i] < 0.0 || isinf(f->values[i])) {
+            v->status =
+                saltus_error_set(v->err, SALTUS_E_MODEL, "%scompartment '%s': its size is %g",
+                                 saltus_place(m, var->line, place), var->id, f->values[i]);
+        } else if (var->initial && !var->rule) {
+            (void)saltus_deciding_value(f, var->initial,
+                                        true); /* points of a sweep are asked, too */
+        }
+    }
+}
+
 saltus_status saltus_evaluate(saltus_freezer *f, saltus_error *err)
 {
     evaluation v = {.f = f, .err = err};
@@ -305,6 +328,9 @@ saltus_status saltus_evaluate(saltus_freezer *f, saltus_error *err)
     }
     for (size_t i = 0; i < f->model->n_variables; ++i) {
         evaluate_variable(&v, (int)i);
+    }
+    if (v.status == SALTUS_OK) {
+        check_sizes(&v);
     }
     if (v.status == SALTUS_OK && f->model->space && f->model->space->site_sizes) {
         evaluate_in_site(&v);
