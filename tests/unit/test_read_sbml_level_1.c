@@ -114,7 +114,14 @@ static void what_is_wrong_is_refused(void **state)
     }
     check_refused(level_1("A", "k*B"), SALTUS_E_MODEL,
                   "reaction 'R': rate law uses 'B', which is not defined", "did you mean 'A'");
-    check_refused(level_1("A", "uui(A, k)"), SALTUS_E_MODEL, "uses the function 'uui'", NULL);
+    check_refused(
+        level_1("A", "uui(A, k, 3)"), SALTUS_E_UNSUPPORTED,
+        "model.xml:5: reaction 'R': rate law uses 'uui', a predefined rate law of Level 1, "
+        "which is not supported",
+        "write its formula out");
+    check_refused(level_1("A", "massi(A, k)"), SALTUS_E_UNSUPPORTED, "uses 'massi'", NULL);
+    check_refused(level_1("A", "round(A)"), SALTUS_E_MODEL, "uses the function 'round'",
+                  "Level 1 has abs, acos, ");
     check_refused(level_1("A", "k*A*time"), SALTUS_E_MODEL, "uses 'time'", NULL);
     check_refused(level_1("A", ""), SALTUS_E_SYNTAX, "model.xml:6: the formula '' is not", NULL);
 }

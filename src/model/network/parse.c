@@ -223,7 +223,7 @@ static saltus_status unknown_function(saltus_scanner *s, const char *at, const c
     if (saltus_model_find(s->context->model, name) >= 0) {
         saltus_error_hint(s->err, "to multiply, write %.100s*(…)", name);
     } else {
-        saltus_functions_hint(s->err, name, NULL);
+        saltus_functions_hint(s->err, name);
     }
     return status;
 }

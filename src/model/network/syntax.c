@@ -84,12 +84,12 @@ bool saltus_function_absent(const char *name, const char **what, const char **hi
     return false;
 }
 
-/* The names of all functions, or of those of one node alone, separated by commas. */
-static void list_functions(bool with_composed, char *text, size_t size)
+/* The names of all functions, separated by commas. */
+static void list_functions(char *text, size_t size)
 {
     size_t at = 0;
     text[0] = '\0';
-    for (int i = with_composed ? 0 : N_COMPOSED; i < N_COMPOSED + SALTUS_OP_END && at < size; ++i) {
+    for (int i = 0; i < N_COMPOSED + SALTUS_OP_END && at < size; ++i) {
         const char *name =
             i < N_COMPOSED ? composed[i] : saltus_op_text((saltus_op)(i - N_COMPOSED));
         if (saltus_is_name_start(name[0]) && (i < N_COMPOSED || saltus_op_find(name) >= 0)) {
@@ -98,14 +98,13 @@ static void list_functions(bool with_composed, char *text, size_t size)
     }
 }
 
-void saltus_functions_hint(saltus_error *err, const char *name, const char *defined)
+void saltus_functions_hint(saltus_error *err, const char *name)
 {
     const char *what = NULL, *hint = NULL;
     char all[400];
-    list_functions(!defined, all, sizeof all);
+    list_functions(all, sizeof all);
     (void)saltus_function_absent(name, &what, &hint);
-    saltus_error_hint(err, "%s%s%sthere are %s", hint ? hint : "", hint ? "; " : "",
-                      defined ? defined : "", all);
+    saltus_error_hint(err, "%s%sthere are %s", hint ? hint : "", hint ? "; " : "", all);
 }
 
 const saltus_infix *saltus_infix_of(saltus_op op)

@@ -47,10 +47,8 @@ int saltus_function_named(const char *name);
 /** Whether users try this function, and there is none: what it is (NULL: nothing to say) and a hint
  * (or NULL). */
 bool saltus_function_absent(const char *name, const char **what, const char **hint);
-/** Hint at what to write in place of a function that there is not, and at those that there are,
- * with these words in front. `defined` is NULL for expressions that are texts; MathML lacks some.
- */
-void saltus_functions_hint(saltus_error *err, const char *name, const char *defined);
+/** Hint at what to write in place of a function that there is not, and at those that there are. */
+void saltus_functions_hint(saltus_error *err, const char *name);
 
 /** True for functions that make more than one node: if, sqr … */
 bool saltus_is_composed(const char *name);

@@ -1,4 +1,3 @@
-#include "model/network/syntax.h"
 #include "read/sbml/math.h"
 
 #include <math.h>
@@ -239,9 +238,13 @@ saltus_status sbml_convert_name(sbml_converter *c, const sbml_scope *in, const A
     return not_defined(c, name);
 }
 
-/* Those that the model defines, as far as there is room, and MathML's. */
-static void hint_functions(const sbml_converter *c, const char *name)
+/* Those that the model defines, as far as there is room, and those of the level. */
+static void hint_functions(const sbml_converter *c)
 {
+    static const char level_1[] = "Level 1 has abs, acos, asin, atan, ceil, cos, exp, floor, log, "
+                                  "log10, pow, sin, sqr, sqrt, tan",
+                      later[] = "MathML has abs, ceiling, exp, factorial, floor, ln, log, max, "
+                                "min, piecewise, power, quotient, rem, root, sin, cos, tan …";
     char defined[160] = "";
     const unsigned n = Model_getNumFunctionDefinitions(c->r->sbml);
     for (unsigned i = 0; i < n; ++i) {
@@ -253,8 +256,40 @@ static void hint_functions(const sbml_converter *c, const char *name)
         }
         (void)sprintf(defined + at, "%s%s", i > 0 ? ", " : "the model defines ", id);
     }
-    (void)strcat(defined, defined[0] ? "; " : "");
-    saltus_functions_hint(c->r->err, name, defined);
+    saltus_error_hint(c->r->err, "%s%s%s", defined, defined[0] ? "; " : "",
+                      c->r->level == 1 ? level_1 : later);
+}
+
+/* Rate laws that the appendix of Level 1 names, such as uui(S, Vm, Km). */
+static bool is_rate_law(const char *name)
+{
+    static const char *const laws[] = {
+        "hilli",  "hillmmr", "hillmr", "hillr", "isouur", "mass",  "massi", "massr", "ordbbr",
+        "ordbur", "ordubr",  "ppbr",   "uai",   "uaii",   "ualii", "uar",   "ucii",  "ucir",
+        "ucti",   "uctr",    "uhmi",   "uhmr",  "umai",   "umar",  "umi",   "umr",   "unii",
+        "unir",   "usii",    "usir",   "uuci",  "uucr",   "uuhr",  "uui",   "uur"};
+    bool is = false;
+    for (size_t i = 0; i < sizeof laws / sizeof *laws; ++i) {
+        is |= strcmp(laws[i], name) == 0;
+    }
+    return is;
+}
+
+/* A call of what is no function of the model. */
+static saltus_status no_function(const sbml_converter *c, const char *name)
+{
+    saltus_status status = SALTUS_OK;
+    if (c->r->level == 1 && is_rate_law(name)) {
+        status = sbml_refuse(c, SALTUS_E_UNSUPPORTED,
+                             "uses '%s', a predefined rate law of Level 1, which is not supported",
+                             name);
+        saltus_error_hint(c->r->err, "write its formula out");
+    } else {
+        status =
+            sbml_refuse(c, SALTUS_E_MODEL, "uses the function '%s', which is not defined", name);
+        hint_functions(c);
+    }
+    return status;
 }
 
 saltus_status sbml_convert_call(sbml_converter *c, const sbml_scope *in, const ASTNode_t *node,
@@ -270,10 +305,7 @@ saltus_status sbml_convert_call(sbml_converter *c, const sbml_scope *in, const A
                            FunctionDefinition_getId(in->function), name);
     }
     if (!symbol || symbol->kind != NAME_FUNCTION) {
-        status = sbml_refuse(c, SALTUS_E_MODEL, "uses the function '%s', which is not defined",
-                             name ? name : "");
-        hint_functions(c, name ? name : "");
-        goto done;
+        return no_function(c, name ? name : "");
     }
     FunctionDefinition_t *function =
         Model_getFunctionDefinition(c->r->sbml, (unsigned)symbol->index);
