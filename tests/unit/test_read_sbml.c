@@ -63,6 +63,21 @@ static void byte_order_mark_and_plain_declaration_are_taken(void **state)
     saltus_model_destroy(m);
 }
 
+static void encodings_have_several_names(void **state)
+{
+    static const char *const names[] = {"UTF-8", "utf8", "US-ASCII", "ASCII", "ISO-8859-1"};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+        char text[300];
+        (void)snprintf(text, sizeof text,
+                       "<?xml version=\"1.0\" encoding=\"%s\"?>\n<sbml "
+                       "xmlns=\"http://www.sbml.org/sbml/level2/version4\" level=\"2\" "
+                       "version=\"4\">\n<model id=\"q\"/></sbml>",
+                       names[i]);
+        saltus_model_destroy(read_text(text));
+    }
+}
+
 static void what_is_no_sbml_is_refused(void **state)
 {
     (void)state;
@@ -547,6 +562,7 @@ int main(void)
         cmocka_unit_test(document_gives_name_path_lines_and_labels),
         cmocka_unit_test(model_without_id_is_called_by_its_file),
         cmocka_unit_test(byte_order_mark_and_plain_declaration_are_taken),
+        cmocka_unit_test(encodings_have_several_names),
         cmocka_unit_test(what_is_no_sbml_is_refused),
         cmocka_unit_test(other_name_spaces_are_skipped),
         cmocka_unit_test(comments_hide_nothing),

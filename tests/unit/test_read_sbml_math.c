@@ -518,6 +518,8 @@ static void what_has_no_meaning_is_refused(void **state)
                   "formula uses delay(), which is not supported", NULL);
     check_refused(FORMULA("<apply>" SYMBOL("rateOf") CI("y") "</apply>"), SALTUS_E_UNSUPPORTED,
                   "formula uses rateOf() of 'y', which an assignment rule determines", NULL);
+    check_refused(FORMULA("<cn type=\"integer\">4000000000</cn>"), SALTUS_E_MODEL,
+                  "Failed to read a valid integer value", "an integer above 2^31 - 1");
     check_refused(FORMULA("<piecewise/>"), SALTUS_E_MODEL, "has a piecewise without pieces", NULL);
     check_refused(FORMULA(APPLY("max", "")), SALTUS_E_MODEL, "gives 'max' 0 arguments", NULL);
     check_refused(FORMULA(APPLY("divide", A)), SALTUS_E_MODEL, "gives '/' 1 arguments", NULL);

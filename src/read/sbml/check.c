@@ -82,9 +82,14 @@ static saltus_status check_errors(sbml_reader *r)
         }
         char text[400];
         condense(e, text, sizeof text);
-        return sbml_fail(
+        const saltus_status status = sbml_fail(
             r, XMLError_getCategory(e) == LIBSBML_CAT_XML ? SALTUS_E_SYNTAX : SALTUS_E_MODEL,
             XMLError_getLine(e), "%s", text);
+        if (XMLError_getErrorId(e) == FailedMathMLReadOfInteger) {
+            saltus_error_hint(r->err, "an integer above 2^31 - 1 is written as a real: without "
+                                      "type=\"integer\"");
+        }
+        return status;
     }
     if (!r->sbml) {
         return sbml_fail(r, SALTUS_E_MODEL, 0, "the document has no model");

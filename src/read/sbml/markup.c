@@ -479,7 +479,8 @@ static void close_element(scanner *s)
 /* In an encoding such as UTF-7, elements could pass unseen here. */
 static saltus_status check_encoding(sbml_reader *r, const char *p, const char *end)
 {
-    static const char *const known_encodings[] = {"utf-8", "us-ascii", "iso-8859-1"};
+    static const char *const known_encodings[] = {"utf-8", "utf8", "us-ascii", "ascii",
+                                                  "iso-8859-1"};
     piece name, value;
     p += strlen("<?xml");
     while (next_attribute(&p, end, &name, &value)) {
