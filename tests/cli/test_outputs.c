@@ -247,6 +247,11 @@ static void files_being_written_are_told(void **state)
         o = saltus("stats out.h5 >x");
     }
     assert_non_null(strstr(o.err, "hint: the run goes on; its first trajectories are not written"));
+    keep_results();
+    o = saltus("run long.yaml --until 1e9 --append -o out.h5");
+    assert_refused(&o, 2, "out.h5: another process is writing this file");
+    o = saltus("resume out.h5");
+    assert_refused(&o, 2, "out.h5: another process is writing this file");
     assert_int_equal(kill(child, SIGINT), 0);
     o = finish_saltus(child);
     assert_int_equal(o.code, 130);
