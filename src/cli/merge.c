@@ -62,6 +62,15 @@ static const struct argp argp = {
     NULL,
     NULL};
 
+/* Whether what is there cannot be replaced: not unasked, and never what another process is writing
+ * or what is no result. */
+static bool is_in_the_way(const arguments *a)
+{
+    saltus_file_state state;
+    return access(a->output, F_OK) == 0 &&
+           (!a->overwrite || saltus_file_state_read(a->output, &state, NULL) != SALTUS_OK);
+}
+
 /* Whether a merge that failed could not have begun: as of other commands, files are not there or no
  * results, or the file to be is. */
 static bool is_refused(const arguments *a, saltus_status status)
@@ -75,7 +84,7 @@ static bool is_refused(const arguments *a, saltus_status status)
         is_readable = saltus_results_open(a->files[i], &results, NULL) == SALTUS_OK;
         saltus_results_close(results);
     }
-    return !is_readable || (!a->overwrite && a->output && access(a->output, F_OK) == 0);
+    return !is_readable || is_in_the_way(a);
 }
 
 int saltus_cli_merge(int argc, char **argv)

@@ -541,18 +541,80 @@ static bool is_there(const char *pattern)
     return is;
 }
 
+static void make_two_parts(int runs)
+{
+    for (int s = 0; s < 2; ++s) {
+        const outcome o = saltus("run decay.yaml --until 2 --points 100 --runs %d --shard %d/2 -q "
+                                 "-o p%d.h5",
+                                 runs, s, s);
+        assert_done(&o);
+    }
+}
+
+/* A run whose file would be replaced goes on, and would write into one that has no name. */
+static void what_is_written_is_not_replaced(void **state)
+{
+    (void)state;
+    make_two_parts(100);
+    write_file("long.yaml",
+               "species: {A: 1000, B: 0}\nreactions: {turn: {equation: A -> A, law: 1e6}}\n");
+    const pid_t child = start_saltus("run long.yaml --until 1e9 --checkpoint 0 -q -o all.h5");
+    wait_for_file("all.h5");
+    outcome o = saltus("merge p0.h5 p1.h5 --overwrite -o all.h5");
+    assert_refused(&o, 2, "all.h5: another process is writing this file");
+    assert_int_equal(kill(child, SIGINT), 0);
+    o = finish_saltus(child);
+    assert_int_equal(o.code, 130);
+    assert_non_null(strstr(o.err, "they are in all.h5"));
+    o = saltus("merge p0.h5 p1.h5 --overwrite -o all.h5");
+    assert_int_equal(o.code, 0);
+    o = saltus("stats all.h5");
+    assert_done(&o);
+}
+
+/* Start a merge that replaces all.h5, and let it pause while it is at work. */
+static pid_t pause_a_merge(void)
+{
+    for (;;) {
+        siginfo_t end = {0};
+        const pid_t child = start_saltus("merge p0.h5 p1.h5 -q --overwrite -o all.h5");
+        while (!is_there("all.h5?*") && end.si_pid == 0) {
+            assert_int_equal(waitid(P_PID, (id_t)child, &end, WEXITED | WNOHANG | WNOWAIT), 0);
+        }
+        (void)kill(child, SIGSTOP);
+        assert_int_equal(waitid(P_PID, (id_t)child, &end, WEXITED | WSTOPPED | WNOWAIT), 0);
+        if (end.si_code == CLD_STOPPED && is_there("all.h5?*")) {
+            return child;
+        }
+        (void)kill(child, SIGCONT);
+        (void)finish_saltus(child);
+    }
+}
+
+/* Nor does anybody begin in a file that a merge is to replace. */
+static void what_a_merge_replaces_is_not_written(void **state)
+{
+    (void)state;
+    make_two_parts(40000);
+    outcome o = saltus("run decay.yaml --until 2 -q -o all.h5");
+    assert_done(&o);
+    const pid_t child = pause_a_merge();
+    o = saltus("run decay.yaml --until 2 --overwrite -o all.h5");
+    assert_refused(&o, 2, "all.h5: another process is writing this file");
+    assert_int_equal(kill(child, SIGCONT), 0);
+    o = finish_saltus(child);
+    assert_int_equal(o.code, 0);
+    o = saltus("stats all.h5");
+    assert_non_null(strstr(o.out, "40000 trajectories"));
+}
+
 /* A merge that is given up leaves nothing, whichever of its stages it is in. */
 static void who_gives_up_leaves_nothing(void **state)
 {
     int n_stopped = 0;
     (void)state;
     keep_results();
-    for (int s = 0; s < 2; ++s) {
-        const outcome o = saltus("run decay.yaml --until 2 --points 100 --runs 40000 --shard %d/2 "
-                                 "-q -o p%d.h5",
-                                 s, s);
-        assert_done(&o);
-    }
+    make_two_parts(40000);
     for (int i = 0; i < 100 && n_stopped < 5; ++i) {
         const pid_t child = start_saltus("merge p0.h5 p1.h5 -o all.h5");
         siginfo_t end = {0};
@@ -594,6 +656,10 @@ int main(int argc, char **argv)
                                         leave_directory),
         cmocka_unit_test_setup_teardown(a_part_is_not_extended, enter_with_models, leave_directory),
         cmocka_unit_test_setup_teardown(who_gives_up_leaves_nothing, enter_with_models,
+                                        leave_directory),
+        cmocka_unit_test_setup_teardown(what_is_written_is_not_replaced, enter_with_models,
+                                        leave_directory),
+        cmocka_unit_test_setup_teardown(what_a_merge_replaces_is_not_written, enter_with_models,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(what_cannot_be_cut_is_refused, enter_with_models,
                                         leave_directory),

@@ -134,10 +134,11 @@ void saltus_h5_end_birth(saltus_h5_birth *birth, bool has_failed, int fd);
 /** Give a file another name. Unless it replaces what is there, one that has come meanwhile stays,
  * where the file system can do that: EEXIST. Returns errno, or 0. */
 int saltus_h5_publish(const char *from, const char *to, bool replaces);
-/** Refuse to replace what another process is writing, what Saltus has not written, and without
- * `overwrite` also what it has. An empty file is nobody's. SALTUS_E_IO. */
-SALTUS_MUST_CHECK saltus_status saltus_h5_check_existing(int fd, const char *path, bool overwrite,
-                                                         saltus_error *err);
+/** Open a file that is there and lock it, until it is closed. Refuse to replace what another
+ * process is writing, what Saltus has not written, and without `overwrite` also what it has. An
+ * empty file is nobody's. SALTUS_E_IO. */
+SALTUS_MUST_CHECK saltus_status saltus_h5_claim(const char *path, bool overwrite, int *fd,
+                                                saltus_error *err);
 /** Write the attributes of a file that holds nothing yet. */
 herr_t saltus_h5_describe(saltus_h5_file *f);
 /** Open a file that is there, by its own settings; that its writer died is forgotten. */

@@ -24,13 +24,13 @@ enum { COPY_BYTES = 1 << 20 };
  * The first of them
  */
 
-/* Whether something may be put under this name; m->replaces is whether something is there. */
-static saltus_status check_output(saltus_h5_merging *m, const char *out, bool overwrite,
+/* Whether something may be put under this name. What is there is ours until it is replaced: no run
+ * begins in it meanwhile. */
+static saltus_status claim_output(saltus_h5_merging *m, const char *out, bool overwrite,
                                   saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     struct stat there, input;
-    int fd = -1;
     if (stat(out, &there) != 0) {
         return SALTUS_OK;
     }
@@ -40,16 +40,8 @@ static saltus_status check_output(saltus_h5_merging *m, const char *out, bool ov
             SALTUS_FAIL(SALTUS_E_INVALID, "%s: is one of the files to merge", out);
         }
     }
-    fd = open(out, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0) {
-        SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be read: %s", out, strerror(errno));
-    }
-    SALTUS_TRY(saltus_h5_check_existing(fd, out, overwrite, err));
-    m->replaces = true;
+    SALTUS_TRY(saltus_h5_claim(out, overwrite, &m->replaced, err));
 done:
-    if (fd >= 0) {
-        (void)close(fd);
-    }
     return status;
 }
 
@@ -272,7 +264,7 @@ static saltus_status make_whole(saltus_h5_merging *m, const char *out, bool over
     saltus_status status = SALTUS_OK;
     saltus_run_report report = {0};
     const int n_before = m->parts[0].cut == SALTUS_CUT_RUNS ? 0 : 1; /* is in the file already */
-    SALTUS_TRY(check_output(m, out, overwrite, err));
+    SALTUS_TRY(claim_output(m, out, overwrite, err));
     SALTUS_TRY(fill_file(m, out, err));
     for (int i = n_before; i < m->n; ++i) {
         report.seconds += m->parts[i].seconds;
@@ -280,7 +272,7 @@ static saltus_status make_whole(saltus_h5_merging *m, const char *out, bool over
     }
     m->is_open = false;
     SALTUS_TRY(saltus_h5_close_file(&m->file, &report, err));
-    const int problem = saltus_h5_publish(m->temporary, out, m->replaces);
+    const int problem = saltus_h5_publish(m->temporary, out, m->replaced >= 0);
     if (problem) {
         SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", out, strerror(problem));
     }
@@ -300,7 +292,7 @@ saltus_status saltus_results_merge(const char *const *paths, int n, const char *
         return saltus_no_argument(err, __func__);
     }
     saltus_status status = SALTUS_OK;
-    saltus_h5_merging m = {.copying = {.box_bytes = COPY_BYTES, .stop = stop}};
+    saltus_h5_merging m = {.replaced = -1, .copying = {.box_bytes = COPY_BYTES, .stop = stop}};
     saltus_h5_quiet quiet;
     saltus_h5_quiet_begin(&quiet);
     m.copying.box = saltus_calloc(COPY_BYTES, 1);
@@ -313,6 +305,9 @@ done:
     }
     if (m.temporary) {
         (void)unlink(m.temporary);
+    }
+    if (m.replaced >= 0) {
+        (void)close(m.replaced);
     }
     saltus_h5_free_frames(m.frames);
     saltus_h5_free_sweep(&m.sweep);

@@ -38,7 +38,8 @@ typedef struct saltus_h5_merging {
     saltus_identity identity;
     char *temporary; /**< NULL: there is none (any more) */
     saltus_h5_file file;
-    bool is_open, replaces;
+    bool is_open;
+    int replaced; /**< what has the name of the file to be, open and locked; negative: nothing */
     saltus_h5_copying copying;
     saltus_sweep sweep;              /**< of the whole; its names belong to a file */
     struct saltus_h5_frames *frames; /**< NULL: the file has none */

@@ -52,7 +52,9 @@ static saltus_status refuse(const char *path, const char *what, const char *hint
     return status;
 }
 
-saltus_status saltus_h5_check_existing(int fd, const char *path, bool overwrite, saltus_error *err)
+/* Refuse to replace what HDF5 has open elsewhere, what Saltus has not written, and without
+ * `overwrite` also what it has. An empty file is nobody's. */
+static saltus_status check_existing(int fd, const char *path, bool overwrite, saltus_error *err)
 {
     static const char signature[8] = "\211HDF\r\n\032\n", other[] = "choose another name",
                       remove_it[] = "choose another name, or remove it first";
@@ -93,34 +95,44 @@ done:
     return status;
 }
 
-/* Open the file, or make it beside its place, and lock it, until it is closed. What stands there is
- * looked at under the lock: who has made it may come second to who opened it then and has written
- * it whole. What is left beside the place is of one who was killed. */
-static saltus_status open_target(saltus_h5_birth *birth, bool overwrite, int *fd, saltus_error *err)
+/* What stands there is looked at under the lock: who has made it may come second to who opened it
+ * then and has written it whole. */
+static saltus_status claim(const char *at, int flags, const char *path, bool overwrite, int *fd,
+                           saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const char *path = birth->path;
-    struct stat there;
-    *fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-    birth->is_beside = *fd < 0 && errno == ENOENT && lstat(path, &there) != 0;
-    if (birth->is_beside) {
-        *fd = open(birth->beside, O_RDWR | O_CREAT | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC, 0666);
-    }
-    if (*fd < 0) {
+    int opened = open(at, O_RDWR | O_NONBLOCK | O_CLOEXEC | flags, 0666);
+    if (opened < 0) {
         SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", path, strerror(errno));
     }
-    const char *at = birth->is_beside ? birth->beside : path;
-    if (saltus_h5_lock(*fd) == EAGAIN || !saltus_h5_is_at(at, *fd)) {
-        birth->is_beside = false; /* another process was faster, and has it now */
+    if (saltus_h5_lock(opened) == EAGAIN || !saltus_h5_is_at(at, opened)) {
         SALTUS_FAIL(SALTUS_E_IO, "%s: another process is writing this file", path);
     }
-    status = saltus_h5_check_existing(*fd, at, overwrite || birth->is_beside, err);
-    birth->is_beside &= status == SALTUS_OK; /* then it is ours */
+    SALTUS_TRY(check_existing(opened, at, overwrite, err));
+    *fd = opened;
+    opened = -1;
 done:
-    if (status != SALTUS_OK && *fd >= 0) {
-        (void)close(*fd);
-        *fd = -1;
+    if (opened >= 0) {
+        (void)close(opened);
     }
+    return status;
+}
+
+saltus_status saltus_h5_claim(const char *path, bool overwrite, int *fd, saltus_error *err)
+{
+    return claim(path, 0, path, overwrite, fd, err);
+}
+
+/* Open the file, or make it beside its place. What is left there is of one who was killed. */
+static saltus_status open_target(saltus_h5_birth *birth, bool overwrite, int *fd, saltus_error *err)
+{
+    saltus_status status;
+    struct stat there;
+    if (lstat(birth->path, &there) == 0 || errno != ENOENT) {
+        return saltus_h5_claim(birth->path, overwrite, fd, err);
+    }
+    status = claim(birth->beside, O_CREAT | O_NOFOLLOW, birth->path, true, fd, err);
+    birth->is_beside = status == SALTUS_OK; /* then it is ours */
     return status;
 }
 
