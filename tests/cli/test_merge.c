@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -572,15 +573,23 @@ static void what_is_written_is_not_replaced(void **state)
     assert_done(&o);
 }
 
-/* Start a merge that replaces all.h5, and let it pause while it is at work. */
+/* Start a merge, and wait until it is at work, or has ended. */
+static pid_t start_merge(const char *options)
+{
+    siginfo_t end = {0};
+    const pid_t child = start_saltus("merge p0.h5 p1.h5 -q %s -o all.h5", options);
+    while (!is_there("all.h5?*") && end.si_pid == 0) {
+        assert_int_equal(waitid(P_PID, (id_t)child, &end, WEXITED | WNOHANG | WNOWAIT), 0);
+    }
+    return child;
+}
+
+/* Start one that replaces all.h5, and let it pause while it is at work. */
 static pid_t pause_a_merge(void)
 {
     for (;;) {
         siginfo_t end = {0};
-        const pid_t child = start_saltus("merge p0.h5 p1.h5 -q --overwrite -o all.h5");
-        while (!is_there("all.h5?*") && end.si_pid == 0) {
-            assert_int_equal(waitid(P_PID, (id_t)child, &end, WEXITED | WNOHANG | WNOWAIT), 0);
-        }
+        const pid_t child = start_merge("--overwrite");
         (void)kill(child, SIGSTOP);
         assert_int_equal(waitid(P_PID, (id_t)child, &end, WEXITED | WSTOPPED | WNOWAIT), 0);
         if (end.si_code == CLD_STOPPED && is_there("all.h5?*")) {
@@ -608,6 +617,79 @@ static void what_a_merge_replaces_is_not_written(void **state)
     assert_non_null(strstr(o.out, "40000 trajectories"));
 }
 
+/* What a merge that was killed has left the next one takes away, whichever stage it was in, but not
+ * what one that lives is making. */
+static void what_was_killed_is_taken_away(void **state)
+{
+    static const struct {
+        const char *command, *how;
+    } ways[] = {{"run decay.yaml --until 2 --points 100 --runs 40000", ""},
+                {"sweep busy.yaml --vary A=lin:100:300:40 --until 2 --points 3 --runs 3000 "
+                 "--record final",
+                 "--shard-by runs"}};
+    (void)state;
+    keep_results();
+    for (int way = 0; way < 2; ++way) {
+        int n_killed = 0;
+        outcome o;
+        for (int s = 0; s < 2; ++s) {
+            o = saltus("%s --shard %d/2 %s -q -o p%d.h5", ways[way].command, s, ways[way].how, s);
+            assert_done(&o);
+        }
+        for (int i = 0; i < 100 && n_killed < 8; ++i) {
+            const pid_t child = start_merge("");
+            (void)usleep((useconds_t)(1000 * i));
+            (void)kill(child, SIGKILL);
+            (void)finish_saltus(child);
+            n_killed += !file_exists("all.h5");
+            if (n_killed > 0 && file_exists("all.h5")) {
+                assert_false(is_there("all.h5?*"));
+            }
+            (void)unlink("all.h5");
+        }
+        assert_true(n_killed > 0);
+        (void)unlink("all.h5.new");
+        const pid_t child = start_merge("");
+        assert_int_equal(kill(child, SIGSTOP), 0);
+        o = saltus("merge p0.h5 p1.h5 -o all.h5");
+        if (!file_exists("all.h5")) { /* else the other was faster */
+            assert_refused(&o, 1, "all.h5: another process is writing this file");
+            assert_true(is_there("all.h5?*"));
+        }
+        (void)kill(child, SIGKILL);
+        (void)finish_saltus(child);
+        (void)unlink("all.h5");
+        o = saltus("merge p0.h5 p1.h5 -q -o all.h5");
+        assert_done(&o);
+        assert_false(is_there("all.h5?*"));
+        o = saltus("%s -q -o whole.h5", ways[way].command);
+        assert_done(&o);
+        assert_equal_results("whole.h5", "all.h5", 11);
+        remove_all("p0.h5 p1.h5 whole.h5 all.h5");
+    }
+}
+
+/* A link to a result stays one. */
+static void links_are_followed(void **state)
+{
+    struct stat about;
+    (void)state;
+    make_two_parts(100);
+    assert_int_equal(mkdir("far", 0700), 0);
+    outcome o = saltus("run decay.yaml --until 2 -q -o far/old.h5");
+    assert_done(&o);
+    assert_int_equal(symlink("far/old.h5", "all.h5"), 0);
+    o = saltus("merge p0.h5 p1.h5 -q --overwrite -o all.h5");
+    assert_done(&o);
+    assert_true(lstat("all.h5", &about) == 0 && S_ISLNK(about.st_mode));
+    o = saltus("stats far/old.h5");
+    assert_non_null(strstr(o.out, "100 trajectories"));
+    assert_false(is_there("far/old.h5?*") || is_there("all.h5?*"));
+    assert_int_equal(symlink("far/none.h5", "nowhere.h5"), 0);
+    o = saltus("merge p0.h5 p1.h5 -q --overwrite -o nowhere.h5");
+    assert_refused(&o, 1, "nowhere.h5: cannot be created: No such file or directory");
+}
+
 /* A merge that is given up leaves nothing, whichever of its stages it is in. */
 static void who_gives_up_leaves_nothing(void **state)
 {
@@ -616,11 +698,7 @@ static void who_gives_up_leaves_nothing(void **state)
     keep_results();
     make_two_parts(40000);
     for (int i = 0; i < 100 && n_stopped < 5; ++i) {
-        const pid_t child = start_saltus("merge p0.h5 p1.h5 -o all.h5");
-        siginfo_t end = {0};
-        while (!is_there("all.h5*") && end.si_pid == 0) {
-            assert_int_equal(waitid(P_PID, (id_t)child, &end, WEXITED | WNOHANG | WNOWAIT), 0);
-        }
+        const pid_t child = start_merge("");
         (void)usleep((useconds_t)(1000 * i));
         (void)kill(child, i % 2 ? SIGTERM : SIGINT);
         const outcome o = finish_saltus(child);
@@ -661,6 +739,9 @@ int main(int argc, char **argv)
                                         leave_directory),
         cmocka_unit_test_setup_teardown(what_a_merge_replaces_is_not_written, enter_with_models,
                                         leave_directory),
+        cmocka_unit_test_setup_teardown(what_was_killed_is_taken_away, enter_with_models,
+                                        leave_directory),
+        cmocka_unit_test_setup_teardown(links_are_followed, enter_with_models, leave_directory),
         cmocka_unit_test_setup_teardown(what_cannot_be_cut_is_refused, enter_with_models,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(what_is_no_sweep_is_named, enter_with_models,

@@ -139,6 +139,10 @@ int saltus_h5_publish(const char *from, const char *to, bool replaces);
  * empty file is nobody's. SALTUS_E_IO. */
 SALTUS_MUST_CHECK saltus_status saltus_h5_claim(const char *path, bool overwrite, int *fd,
                                                 saltus_error *err);
+/** Likewise make or take PATH.new, where what is to have the name is made: what lies there while no
+ * process writes it is of one that was killed. */
+SALTUS_MUST_CHECK saltus_status saltus_h5_claim_beside(const char *beside, const char *path,
+                                                       int *fd, saltus_error *err);
 /** Write the attributes of a file that holds nothing yet. */
 herr_t saltus_h5_describe(saltus_h5_file *f);
 /** Open a file that is there, by its own settings; that its writer died is forgotten. */

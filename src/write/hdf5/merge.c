@@ -2,6 +2,7 @@
  * and extended with the others, whose packed chunks are taken as they are where they fit. Only
  * parts of a sweep's runs make a new file (merge_runs.c). */
 #include "write/hdf5/merge.h"
+#include "write/hdf5/live.h"
 #include "write/hdf5/read.h"
 #include "write/hdf5/samples.h"
 #include "write/hdf5/space.h"
@@ -45,27 +46,63 @@ done:
     return status;
 }
 
+/* Where the file is to be: of a link, where that leads, so that it stays one. */
+static saltus_status find_place(saltus_h5_merging *m, const char *out, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    struct stat there;
+    if (lstat(out, &there) != 0 || !S_ISLNK(there.st_mode)) {
+        m->place = saltus_strdup(out);
+        SALTUS_NEED(m->place);
+    } else if (!(m->place = realpath(out, NULL))) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", out, strerror(errno));
+    }
+done:
+    return status;
+}
+
 /* An empty file beside its place. */
 static saltus_status make_temporary(saltus_h5_merging *m, const char *out, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    static const char behind[] = ".XXXXXX";
-    const size_t size = strlen(out) + sizeof behind;
+    static const char behind[] = ".new";
+    const size_t size = strlen(m->place) + sizeof behind;
     char *name = saltus_calloc(size, 1);
     SALTUS_NEED(name);
-    (void)snprintf(name, size, "%s%s", out, behind);
-    const int fd = mkstemp(name);
-    if (fd < 0) {
-        SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", out, strerror(errno));
-    }
+    (void)snprintf(name, size, "%s%s", m->place, behind);
+    SALTUS_TRY(saltus_h5_claim_beside(name, out, &m->claimed, err));
     m->temporary = name;
     name = NULL;
-    const mode_t mask = umask(0);
-    (void)umask(mask);
-    (void)fchmod(fd, 0666 & ~mask);
-    (void)close(fd);
+    if (ftruncate(m->claimed, 0) != 0) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", out, strerror(errno));
+    }
 done:
     saltus_free(name);
+    return status;
+}
+
+/* Unless another process has taken it in a moment in which it was not locked. */
+static void remove_temporary(saltus_h5_merging *m)
+{
+    if (m->claimed >= 0 ||
+        saltus_h5_claim_beside(m->temporary, m->temporary, &m->claimed, NULL) == SALTUS_OK) {
+        saltus_h5_remove(m->temporary, m->claimed);
+    }
+}
+
+saltus_status saltus_h5_open_merged(saltus_h5_merging *m, const saltus_results *r,
+                                    saltus_h5_again how, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    (void)close(m->claimed);
+    m->claimed = -1;
+    m->is_open = true; /* to be freed in any case */
+    SALTUS_TRY(saltus_h5_open_again(&m->file, m->temporary, r, &m->identity, how, err));
+    m->claimed = fcntl(m->file.reserve.fd, F_DUPFD_CLOEXEC, 0); /* with its lock */
+    if (m->claimed < 0) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be opened: %s", m->temporary, strerror(errno));
+    }
+done:
     return status;
 }
 
@@ -73,16 +110,14 @@ static saltus_status copy_first(saltus_h5_merging *m, const char *out, saltus_er
 {
     saltus_status status = SALTUS_OK;
     const int from = open(m->parts[0].path, O_RDONLY | O_CLOEXEC);
-    const int to = open(m->temporary, O_WRONLY | O_CLOEXEC);
-    if (from < 0 || to < 0) {
-        SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be %s: %s", from < 0 ? m->parts[0].path : out,
-                    from < 0 ? "read" : "created", strerror(errno));
+    if (from < 0) {
+        SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be read: %s", m->parts[0].path, strerror(errno));
     }
     for (ssize_t n = 1; n > 0;) {
         SALTUS_TRY(saltus_h5_copying_stops(&m->copying, err));
         n = read(from, m->copying.box, m->copying.box_bytes);
         for (ssize_t at = 0, written; at < n; at += written) {
-            written = write(to, m->copying.box + at, (size_t)(n - at));
+            written = write(m->claimed, m->copying.box + at, (size_t)(n - at));
             if (written < 0) {
                 SALTUS_FAIL(SALTUS_E_IO, "%s: writing failed: %s", out, strerror(errno));
             }
@@ -94,9 +129,6 @@ static saltus_status copy_first(saltus_h5_merging *m, const char *out, saltus_er
 done:
     if (from >= 0) {
         (void)close(from);
-    }
-    if (to >= 0) {
-        (void)close(to);
     }
     return status;
 }
@@ -130,8 +162,7 @@ static saltus_status open_first(saltus_h5_merging *m, const saltus_results *r, s
         SALTUS_TRY(saltus_h5_sweep_of(r, m->parts[0].n_points, &m->sweep, err));
         all.sweep = &m->sweep;
     }
-    m->is_open = true; /* to be freed in any case */
-    SALTUS_TRY(saltus_h5_open_again(&m->file, m->temporary, r, &m->identity, all, err));
+    SALTUS_TRY(saltus_h5_open_merged(m, r, all, err));
     if (r->space.n_frames > 0) {
         SALTUS_TRY(saltus_h5_open_frames(&m->file, size, &m->frames, err));
     }
@@ -230,6 +261,7 @@ static saltus_status fill_file(saltus_h5_merging *m, const char *out, saltus_err
     if (r->space.n_frames > 0) {
         SALTUS_TRY(saltus_xdmf_check(out, err));
     }
+    SALTUS_TRY(find_place(m, out, err));
     SALTUS_TRY(make_temporary(m, out, err));
     if (m->parts[0].cut == SALTUS_CUT_RUNS) {
         SALTUS_TRY(saltus_h5_merge_runs(m, r, err));
@@ -272,7 +304,7 @@ static saltus_status make_whole(saltus_h5_merging *m, const char *out, bool over
     }
     m->is_open = false;
     SALTUS_TRY(saltus_h5_close_file(&m->file, &report, err));
-    const int problem = saltus_h5_publish(m->temporary, out, m->replaced >= 0);
+    const int problem = saltus_h5_publish(m->temporary, m->place, m->replaced >= 0);
     if (problem) {
         SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", out, strerror(problem));
     }
@@ -292,7 +324,8 @@ saltus_status saltus_results_merge(const char *const *paths, int n, const char *
         return saltus_no_argument(err, __func__);
     }
     saltus_status status = SALTUS_OK;
-    saltus_h5_merging m = {.replaced = -1, .copying = {.box_bytes = COPY_BYTES, .stop = stop}};
+    saltus_h5_merging m = {
+        .replaced = -1, .claimed = -1, .copying = {.box_bytes = COPY_BYTES, .stop = stop}};
     saltus_h5_quiet quiet;
     saltus_h5_quiet_begin(&quiet);
     m.copying.box = saltus_calloc(COPY_BYTES, 1);
@@ -304,7 +337,10 @@ done:
         saltus_h5_free_file(&m.file);
     }
     if (m.temporary) {
-        (void)unlink(m.temporary);
+        remove_temporary(&m);
+    }
+    if (m.claimed >= 0) {
+        (void)close(m.claimed);
     }
     if (m.replaced >= 0) {
         (void)close(m.replaced);
@@ -313,6 +349,7 @@ done:
     saltus_h5_free_sweep(&m.sweep);
     saltus_results_free_names(m.lines, m.n_lines);
     saltus_free(m.temporary);
+    saltus_free(m.place);
     saltus_free(m.parts);
     saltus_free(m.copying.box);
     saltus_h5_quiet_end(&quiet);

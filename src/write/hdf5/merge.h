@@ -36,7 +36,9 @@ typedef struct saltus_h5_merging {
     char **lines;        /**< [n_lines] the identity of the first */
     int n_lines;
     saltus_identity identity;
-    char *temporary; /**< NULL: there is none (any more) */
+    char *place;     /**< where the file is to be */
+    char *temporary; /**< where it is made; NULL: there is none (any more) */
+    int claimed;     /**< that, open and locked; negative: `file` has the lock, or nobody */
     saltus_h5_file file;
     bool is_open;
     int replaced; /**< what has the name of the file to be, open and locked; negative: nothing */
@@ -54,6 +56,10 @@ SALTUS_MUST_CHECK saltus_status saltus_h5_open_part_set(const saltus_h5_merging 
                                                         const saltus_results *r, const char *path,
                                                         int rank, const hsize_t *shape, hid_t *set,
                                                         saltus_error *err);
+
+/** Open the file that is made: it takes the lock over, which is kept until it has its name. */
+SALTUS_MUST_CHECK saltus_status saltus_h5_open_merged(saltus_h5_merging *m, const saltus_results *r,
+                                                      saltus_h5_again how, saltus_error *err);
 
 /* ---- merge_runs.c ---- */
 

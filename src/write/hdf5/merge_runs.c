@@ -138,8 +138,7 @@ static saltus_status begin_file(saltus_h5_merging *m, const saltus_results *r, s
     SALTUS_TRY(saltus_h5_sweep_of(r, m->parts[0].n_points, &m->sweep, err));
     SALTUS_TRY(saltus_h5_read_sources(r, &sources, &all.sources_size, err));
     all.sources = sources;
-    m->is_open = true; /* to be freed in any case */
-    SALTUS_TRY(saltus_h5_open_again(&m->file, m->temporary, r, &m->identity, all, err));
+    SALTUS_TRY(saltus_h5_open_merged(m, r, all, err));
     SALTUS_TRY(copy_attributes(m, r, err));
 done:
     saltus_free(sources);

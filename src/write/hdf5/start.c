@@ -44,6 +44,14 @@ static bool has_nothing(int fd, off_t size)
              memmem(head, (size_t)n, SALTUS_H5_MARK, sizeof SALTUS_H5_MARK - 1)));
 }
 
+/* Whether it begins as ours do. */
+static bool has_mark(int fd)
+{
+    unsigned char head[HEAD_BYTES];
+    const ssize_t n = pread(fd, head, sizeof head, 0);
+    return n > 0 && memmem(head, (size_t)n, SALTUS_H5_MARK, sizeof SALTUS_H5_MARK - 1);
+}
+
 static saltus_status refuse(const char *path, const char *what, const char *hint, saltus_error *err)
 {
     const saltus_status status =
@@ -53,8 +61,10 @@ static saltus_status refuse(const char *path, const char *what, const char *hint
 }
 
 /* Refuse to replace what HDF5 has open elsewhere, what Saltus has not written, and without
- * `overwrite` also what it has. An empty file is nobody's. */
-static saltus_status check_existing(int fd, const char *path, bool overwrite, saltus_error *err)
+ * `overwrite` also what it has. An empty file is nobody's. What lies beside a place is of one who
+ * was killed, and need not be whole. */
+static saltus_status check_existing(int fd, const char *path, bool is_beside, bool overwrite,
+                                    saltus_error *err)
 {
     static const char signature[8] = "\211HDF\r\n\032\n", other[] = "choose another name",
                       remove_it[] = "choose another name, or remove it first";
@@ -77,7 +87,7 @@ static saltus_status check_existing(int fd, const char *path, bool overwrite, sa
         memcmp(head, signature, sizeof head) != 0) {
         SALTUS_TRY(refuse(path, "is no HDF5 file", remove_it, err));
     }
-    if (has_nothing(fd, st.st_size)) {
+    if (has_nothing(fd, st.st_size) || (is_beside && has_mark(fd))) {
         goto done;
     }
     SALTUS_TRY(saltus_h5_probe(path, &kind, err));
@@ -97,18 +107,19 @@ done:
 
 /* What stands there is looked at under the lock: who has made it may come second to who opened it
  * then and has written it whole. */
-static saltus_status claim(const char *at, int flags, const char *path, bool overwrite, int *fd,
-                           saltus_error *err)
+static saltus_status claim(const char *at, const char *path, bool is_beside, bool overwrite,
+                           int *fd, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    int opened = open(at, O_RDWR | O_NONBLOCK | O_CLOEXEC | flags, 0666);
+    const int make = is_beside ? O_CREAT | O_NOFOLLOW : 0;
+    int opened = open(at, O_RDWR | O_NONBLOCK | O_CLOEXEC | make, 0666);
     if (opened < 0) {
         SALTUS_FAIL(SALTUS_E_IO, "%s: cannot be created: %s", path, strerror(errno));
     }
     if (saltus_h5_lock(opened) == EAGAIN || !saltus_h5_is_at(at, opened)) {
         SALTUS_FAIL(SALTUS_E_IO, "%s: another process is writing this file", path);
     }
-    SALTUS_TRY(check_existing(opened, at, overwrite, err));
+    SALTUS_TRY(check_existing(opened, at, is_beside, overwrite, err));
     *fd = opened;
     opened = -1;
 done:
@@ -120,10 +131,16 @@ done:
 
 saltus_status saltus_h5_claim(const char *path, bool overwrite, int *fd, saltus_error *err)
 {
-    return claim(path, 0, path, overwrite, fd, err);
+    return claim(path, path, false, overwrite, fd, err);
 }
 
-/* Open the file, or make it beside its place. What is left there is of one who was killed. */
+saltus_status saltus_h5_claim_beside(const char *beside, const char *path, int *fd,
+                                     saltus_error *err)
+{
+    return claim(beside, path, true, true, fd, err);
+}
+
+/* Open the file, or make it beside its place. */
 static saltus_status open_target(saltus_h5_birth *birth, bool overwrite, int *fd, saltus_error *err)
 {
     saltus_status status;
@@ -131,7 +148,7 @@ static saltus_status open_target(saltus_h5_birth *birth, bool overwrite, int *fd
     if (lstat(birth->path, &there) == 0 || errno != ENOENT) {
         return saltus_h5_claim(birth->path, overwrite, fd, err);
     }
-    status = claim(birth->beside, O_CREAT | O_NOFOLLOW, birth->path, true, fd, err);
+    status = saltus_h5_claim_beside(birth->beside, birth->path, fd, err);
     birth->is_beside = status == SALTUS_OK; /* then it is ours */
     return status;
 }
