@@ -393,10 +393,10 @@ static void what_is_no_sweep_is_named(void **state)
     static const struct {
         const char *options, *part;
     } others[] = {{"k=lin:0.5:2:7 --runs 10 --seed 2", "seed is 2 there and 1 here"},
-                  {"k=lin:0.5:2.5:7 --runs 10", "varied is SHA-256"},
+                  {"k=lin:0.5:2.5:7 --runs 10", "varied: not the same there and here"},
                   {"k=lin:0.5:2:7 --runs 12", "of 12 trajectories there"},
-                  {"m=lin:0.5:2:7 --runs 10", "varied is SHA-256"},
-                  {"k=lin:0.5:2 --design sobol:7 --runs 10", "varied is SHA-256"},
+                  {"m=lin:0.5:2:7 --runs 10", "varied: not the same there and here"},
+                  {"k=lin:0.5:2 --design sobol:7 --runs 10", "varied: not the same there and here"},
                   {"k=lin:0.5:2:7 --runs 10 --common-random-numbers", "common random numbers is"},
                   {"k=lin:0.5:2:7 --runs 10 --first 3", "parts of different runs"}};
     outcome o;
