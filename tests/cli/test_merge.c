@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -690,6 +691,32 @@ static void links_are_followed(void **state)
     assert_refused(&o, 1, "nowhere.h5: cannot be created: No such file or directory");
 }
 
+/* On disks that have room for the first part alone, for a little more, or for nearly all. */
+static void full_disks_keep_nothing(void **state)
+{
+    static const char hint[] = "hint: nothing was made; the files to merge are as they were\n";
+    char disk[40];
+    struct stat about;
+    (void)state;
+    make_two_parts(20000);
+    (void)mkdir("small", 0700);
+    outcome o = saltus("merge p0.h5 p1.h5 -q -o all.h5");
+    assert_done(&o);
+    assert_int_equal(stat("all.h5", &about), 0);
+    for (int tenths = 4; tenths <= 9; ++tenths) {
+        (void)snprintf(disk, sizeof disk, "size=%lld", (long long)about.st_size * tenths / 10);
+        if (mount("tmpfs", "small", "tmpfs", 0, disk) != 0) {
+            skip();
+        }
+        o = saltus("merge p0.h5 p1.h5 -o small/all.h5");
+        const bool is_empty = !is_there("small/*");
+        (void)umount("small");
+        assert_refused(&o, 1, "writing failed: No space left on device");
+        assert_non_null(strstr(o.err, hint));
+        assert_true(is_empty);
+    }
+}
+
 /* A merge that is given up leaves nothing, whichever of its stages it is in. */
 static void who_gives_up_leaves_nothing(void **state)
 {
@@ -740,6 +767,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(what_a_merge_replaces_is_not_written, enter_with_models,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(what_was_killed_is_taken_away, enter_with_models,
+                                        leave_directory),
+        cmocka_unit_test_setup_teardown(full_disks_keep_nothing, enter_with_models,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(links_are_followed, enter_with_models, leave_directory),
         cmocka_unit_test_setup_teardown(what_cannot_be_cut_is_refused, enter_with_models,

@@ -253,6 +253,9 @@ saltus_status saltus_h5_fail(saltus_h5_file *f, int problem, saltus_error *err)
     (void)saltus_error_set(err, SALTUS_E_IO, "%s: writing failed: %s", f->path, cause);
     f->broken = true;
     saltus_reserve_release(&f->reserve);
+    if (f->layout.has_no_readers) {
+        return SALTUS_E_IO; /* nobody keeps it */
+    }
     if (f->layout.sweep) {
         saltus_h5_rescue(f);
         saltus_error_hint(err, "%lld %s in the file", (long long)f->rows,
@@ -433,7 +436,7 @@ saltus_status saltus_h5_close_file(saltus_h5_file *f, const saltus_run_report *r
     const saltus_status last = bring_up_to_date(f, status == SALTUS_OK ? err : NULL);
     if (f->broken && !was_broken && !f->layout.sweep) { /* what is packed may fit all the same */
         saltus_h5_cut(f);
-        if (bring_up_to_date(f, NULL) == SALTUS_OK) {
+        if (bring_up_to_date(f, NULL) == SALTUS_OK && !f->layout.has_no_readers) {
             saltus_error_hint(err, "everything delivered (%lld run%s) is in the file",
                               (long long)f->rows, f->rows == 1 ? "" : "s");
         }

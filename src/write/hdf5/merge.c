@@ -338,6 +338,7 @@ done:
     }
     if (m.temporary) {
         remove_temporary(&m);
+        saltus_error_hint(err, "nothing was made; the files to merge are as they were");
     }
     if (m.claimed >= 0) {
         (void)close(m.claimed);
