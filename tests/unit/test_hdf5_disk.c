@@ -331,7 +331,7 @@ static void what_did_not_reach_the_disk_is_told(void **state)
 static void a_failing_disk_is_told(void **state)
 {
     const saltus_hdf5_layout l = layout_of(11, 3, 1, 1000);
-    saltus_error err = {0};
+    saltus_error err = {0}, next = {0}, flushed = {0};
     (void)state;
     saltus_hdf5_sink *sink = create_sink("t.h5", &l);
     const int64_t size = saltus_hdf5_sink_get(sink)->block_trajectories;
@@ -340,6 +340,13 @@ static void a_failing_disk_is_told(void **state)
     assert_int_equal(feed_sink(sink, &l, 10 * size, 20 * size, size, &err), SALTUS_E_IO);
     assert_non_null(strstr(err.message, "t.h5: writing failed: Input/output error"));
     writes_left = -1;
+    /* as another worker, which may be the first one that is heard */
+    assert_int_equal(feed_sink(sink, &l, 20 * size, 21 * size, size, &next), SALTUS_E_IO);
+    assert_string_equal(next.message, err.message);
+    assert_string_equal(next.hint, err.hint);
+    const saltus_sink *s = saltus_hdf5_sink_get(sink);
+    assert_int_equal(s->flush(s->user, &flushed), SALTUS_E_IO);
+    assert_string_equal(flushed.message, err.message);
     finish_sink(sink);
     check_file("t.h5", &l, rows_in("t.h5"), false);
     assert_true(rows_in("t.h5") >= 10 * size);

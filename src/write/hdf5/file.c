@@ -247,14 +247,11 @@ done:
  * Space, failures, flushes
  */
 
-saltus_status saltus_h5_fail(saltus_h5_file *f, int problem, saltus_error *err)
+/* What is safe, once a write has failed. */
+static void tell_what_is_kept(saltus_h5_file *f, saltus_error *err)
 {
-    const char *cause = problem ? strerror(problem) : saltus_h5_cause();
-    (void)saltus_error_set(err, SALTUS_E_IO, "%s: writing failed: %s", f->path, cause);
-    f->broken = true;
-    saltus_reserve_release(&f->reserve);
     if (f->layout.has_no_readers) {
-        return SALTUS_E_IO; /* nobody keeps it */
+        return; /* nobody keeps it */
     }
     if (f->layout.sweep) {
         saltus_h5_rescue(f);
@@ -266,7 +263,30 @@ saltus_status saltus_h5_fail(saltus_h5_file *f, int problem, saltus_error *err)
         saltus_error_hint(err, "everything delivered so far (%lld run%s) is in the file",
                           (long long)f->rows, f->rows == 1 ? "" : "s");
     }
-    return SALTUS_E_IO;
+}
+
+saltus_status saltus_h5_fail(saltus_h5_file *f, int problem, saltus_error *err)
+{
+    saltus_error failure = {0};
+    const char *cause = problem ? strerror(problem) : saltus_h5_cause();
+    (void)saltus_error_set(&failure, SALTUS_E_IO, "%s: writing failed: %s", f->path, cause);
+    f->broken = true;
+    saltus_reserve_release(&f->reserve);
+    tell_what_is_kept(f, &failure);
+    if (f->failure.code == SALTUS_OK) {
+        f->failure = failure;
+    }
+    return saltus_error_pass(err, &failure);
+}
+
+saltus_status saltus_h5_check_broken(const saltus_h5_file *f, saltus_error *err)
+{
+    if (!f->broken) {
+        return SALTUS_OK;
+    }
+    return f->failure.code != SALTUS_OK
+               ? saltus_error_pass(err, &f->failure)
+               : saltus_error_set(err, SALTUS_E_IO, "%s: writing failed before", f->path);
 }
 
 saltus_status saltus_h5_reserve(saltus_h5_file *f, int64_t bytes, saltus_error *err)

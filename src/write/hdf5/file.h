@@ -37,9 +37,10 @@ typedef struct saltus_h5_file {
     hid_t file;       /**< negative: it could not be opened again after a failure */
     saltus_h5_set *sets;
     size_t n_sets;
-    int64_t rows; /**< runs, or points of a sweep, that are in the file */
-    bool is_live; /**< readers may look on (live.h); nothing can be created or replaced */
-    bool broken;  /**< a write has failed: only closing is left */
+    int64_t rows;         /**< runs, or points of a sweep, that are in the file */
+    bool is_live;         /**< readers may look on (live.h); nothing can be created or replaced */
+    bool broken;          /**< a write has failed: only closing is left */
+    saltus_error failure; /**< the first one; its code is SALTUS_OK where memory ran out */
     bool closing;
     const saltus_h5_set *failing;  /**< at which that was, or NULL */
     double last_flush, flush_cost; /**< seconds */
@@ -78,6 +79,8 @@ void saltus_h5_free_file(saltus_h5_file *f);
 /** "FILE: writing failed: CAUSE", with what is safe as a hint; marks the file broken. problem is an
  * errno value, or 0 to ask HDF5. Returns SALTUS_E_IO. */
 saltus_status saltus_h5_fail(saltus_h5_file *f, int problem, saltus_error *err);
+/** That no write has failed before; else the first failure again, for whoever comes next. */
+SALTUS_MUST_CHECK saltus_status saltus_h5_check_broken(const saltus_h5_file *f, saltus_error *err);
 /** See that the file can grow by so many bytes. */
 SALTUS_MUST_CHECK saltus_status saltus_h5_reserve(saltus_h5_file *f, int64_t bytes,
                                                   saltus_error *err);

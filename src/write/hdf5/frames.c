@@ -363,9 +363,7 @@ static saltus_status write(saltus_h5_file *file, saltus_h5_frames *f, reel *r, b
     bool match;
     (void)pthread_mutex_lock(&file->lock);
     saltus_h5_quiet_begin(&quiet);
-    if (file->broken) {
-        SALTUS_FAIL(SALTUS_E_IO, "%s: writing failed before", file->path);
-    }
+    SALTUS_TRY(saltus_h5_check_broken(file, err));
     SALTUS_TRY(match_widths(file, f, r, &match, err));
     if (match) {
         SALTUS_TRY(append(file, f, r, err));

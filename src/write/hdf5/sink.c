@@ -383,9 +383,7 @@ static saltus_status deliver(void *user, const saltus_block *block, void *prepar
 
     (void)pthread_mutex_lock(&sink->file.lock);
     saltus_h5_quiet_begin(&quiet);
-    if (sink->file.broken) {
-        SALTUS_FAIL(SALTUS_E_IO, "%s: writing failed before", sink->file.path);
-    }
+    SALTUS_TRY(saltus_h5_check_broken(&sink->file, err));
     if (!prepared) {
         SALTUS_TRY(prepare(user, block, &prepared, err));
     }
@@ -430,10 +428,8 @@ static saltus_status flush(void *user, saltus_error *err)
     saltus_h5_quiet quiet;
     (void)pthread_mutex_lock(&sink->file.lock);
     saltus_h5_quiet_begin(&quiet);
-    const saltus_status status =
-        sink->file.broken
-            ? saltus_error_set(err, SALTUS_E_IO, "%s: writing failed before", sink->file.path)
-            : saltus_h5_update(&sink->file, err);
+    saltus_status status = saltus_h5_check_broken(&sink->file, err);
+    status = status == SALTUS_OK ? saltus_h5_update(&sink->file, err) : status;
     saltus_h5_quiet_end(&quiet);
     (void)pthread_mutex_unlock(&sink->file.lock);
     return status;

@@ -34,9 +34,7 @@ done:
 saltus_status saltus_h5_add_point(saltus_h5_file *f, const saltus_collector *c, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    if (f->broken) {
-        SALTUS_FAIL(SALTUS_E_IO, "%s: writing failed before", f->path);
-    }
+    SALTUS_TRY(saltus_h5_check_broken(f, err));
     const int64_t events = saltus_count_sum(f->events, c->events);
     f->events_of[(f->rows + 1) % f->n_events_of] = events;
     f->filling.from = c;
