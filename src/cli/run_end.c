@@ -3,6 +3,7 @@
 #include "cli/run.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* For ParaView, whatever has come. */
 static saltus_status write_xdmf(const char *file, saltus_error *err)
@@ -14,6 +15,35 @@ static saltus_status write_xdmf(const char *file, saltus_error *err)
     }
     saltus_results_close(results);
     return status;
+}
+
+/* Whether the file that nobody named has results, and no other has them: the table could not be
+ * made of it. */
+static bool has_the_only(const char *scratch, const saltus_error *of_table)
+{
+    saltus_file_state state;
+    return of_table->code != SALTUS_OK && of_table->hint[0] == '\0' && /* else it is beside */
+           saltus_file_state_read(scratch, &state, NULL) == SALTUS_OK && state.n_done > 0;
+}
+
+/* What the failure leaves, where the results were to be in a file that nobody named. */
+static void tell_what_is_kept(saltus_cli_session *s, const saltus_error *of_table,
+                              saltus_error *err)
+{
+    const bool is_of_scratch = strncmp(err->message, s->scratch, strlen(s->scratch)) == 0;
+    if (has_the_only(s->scratch, of_table)) {
+        (void)snprintf(err->hint, sizeof err->hint,
+                       "what was delivered is in %.400s, a result file", s->scratch);
+        saltus_cli_forget(s->scratch);
+        free(s->scratch);
+        s->scratch = NULL;
+    } else if (is_of_scratch) { /* which goes */
+        err->hint[0] = '\0';
+        if (s->a->output && of_table->code == SALTUS_OK) {
+            (void)snprintf(err->hint, sizeof err->hint, "what was delivered is in %.400s",
+                           s->a->output);
+        }
+    }
 }
 
 saltus_status saltus_cli_finish(saltus_cli_session *s, saltus_status status, saltus_error *err,
@@ -36,6 +66,9 @@ saltus_status saltus_cli_finish(saltus_cli_session *s, saltus_status status, sal
         }
     }
     if (status != SALTUS_OK && status != SALTUS_E_CANCELLED) {
+        if (s->scratch) {
+            tell_what_is_kept(s, &errors[1], err);
+        }
         saltus_cli_print_error(err);
     }
     s->seconds = saltus_cli_now() - s->start;

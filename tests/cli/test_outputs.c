@@ -217,6 +217,45 @@ static void full_disks_are_told(void **state)
     assert_non_null(strstr(o.err, "hint: everything delivered so far"));
 }
 
+/* The file of which a table was to be made has what was delivered, and is kept; without -o none
+ * is. */
+static void full_disks_leave_what_a_table_was_made_of(void **state)
+{
+    glob_t found = {0};
+    (void)state;
+    (void)mkdir("small", 0700);
+    if (mount("tmpfs", "small", "tmpfs", 0, "size=2m") != 0) {
+        skip();
+    }
+    outcome o = saltus("run busy.yaml --until 1 --runs 100000 --compress small -q -o small/a.csv");
+    (void)glob("small/*", 0, NULL, &found);
+    const bool is_alone = found.gl_pathc == 1 && system("mv small/* kept.h5") == 0;
+    (void)setenv("TMPDIR", "small", 1);
+    const int code = o.code;
+    char *text = strdup(o.err);
+    o = saltus("run busy.yaml --until 1 --runs 100000 --compress small --record all -q");
+    (void)unsetenv("TMPDIR");
+    const bool is_empty = system("test -z \"$(ls small)\"") == 0;
+    (void)umount("small");
+    assert_refused(&o, 1, "No space left on device");
+    assert_null(strstr(o.err, "hint"));
+    assert_true(is_empty);
+    assert_int_equal(code, 1);
+    assert_true(is_alone);
+    assert_non_null(strstr(text, ": writing failed: No space left on device\n  hint: what was "
+                                 "delivered is in small/a.csv.h5-"));
+    assert_non_null(strstr(text, found.gl_pathv[0]));
+    const long n = in_file("kept.h5");
+    assert_true(n > 100);
+    o = saltus("export kept.h5 -o a.csv");
+    assert_done(&o);
+    free(text);
+    text = read_file("a.csv");
+    assert_int_equal(count_lines(text), 1 + 101 * n);
+    free(text);
+    globfree(&found);
+}
+
 static void tables_without_room_say_why(void **state)
 {
     (void)state;
@@ -362,7 +401,7 @@ int main(void)
         TEST(tables_without_room_say_why),         TEST(files_being_written_are_told),
         TEST(results_that_cannot_fit_are_refused), TEST(closed_streams_are_no_success),
         TEST(temporary_files_go_where_told),       TEST(nothing_is_replaced_unasked),
-        TEST(tables_that_come_second_are_kept),
+        TEST(tables_that_come_second_are_kept),    TEST(full_disks_leave_what_a_table_was_made_of),
     };
     if (!getenv("SALTUS_COMMAND")) {
         (void)fprintf(stderr, "SALTUS_COMMAND must name the program\n");
