@@ -49,6 +49,28 @@ bool saltus_cli_is_same_file(const char *a, const char *b)
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
+saltus_status saltus_cli_check_trace(const saltus_cli_run_arguments *a, saltus_error *err)
+{
+    static const char *const endings[] = {"", ".new", ".checkpoint", ".checkpoint.new", ".xdmf"};
+    const size_t n = a->output ? strlen(a->output) : 0;
+    char *name = malloc(n + sizeof ".checkpoint.new");
+    saltus_status status = SALTUS_OK;
+    if (!name) {
+        return saltus_cli_fail(err, SALTUS_E_NO_MEMORY, "memory ran out");
+    }
+    for (size_t i = 0; i < sizeof endings / sizeof *endings && n > 0 && status == SALTUS_OK; ++i) {
+        const char *dot = strcmp(endings[i], ".xdmf") == 0 ? strrchr(a->output, '.') : NULL;
+        (void)sprintf(name, "%.*s%s", (int)(dot ? (size_t)(dot - a->output) : n), a->output,
+                      endings[i]);
+        if (saltus_cli_is_same_file(a->trace, name)) {
+            status = saltus_cli_fail(err, SALTUS_E_INVALID,
+                                     "--trace '%.400s': that is a file of the results", a->trace);
+        }
+    }
+    free(name);
+    return status;
+}
+
 static saltus_status fail(const saltus_cli_table *t, const char *what, int problem,
                           saltus_error *err)
 {

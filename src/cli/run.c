@@ -243,6 +243,20 @@ static saltus_status make_plan(session *s, saltus_cli_run_arguments *a, saltus_r
     return saltus_plan_create(s->model, s->backend, &plan, &s->plan, err);
 }
 
+static saltus_status open_trace(session *s, const saltus_cli_run_arguments *a,
+                                saltus_run_options *run, saltus_error *err)
+{
+    saltus_status status = a->trace ? saltus_cli_check_trace(a, err) : SALTUS_OK;
+    if (!a->trace || status != SALTUS_OK ||
+        (status = saltus_cli_open_trace(a->trace, &s->of.trace, err)) != SALTUS_OK ||
+        (status = saltus_cli_check_trace(a, err)) != SALTUS_OK) {
+        return status;
+    }
+    run->trace = saltus_cli_write_span;
+    run->trace_user = s->of.trace;
+    return SALTUS_OK;
+}
+
 /* Everything before the first trajectory: what fails here is the user's input. */
 static saltus_status prepare(session *s, saltus_cli_run_arguments *a, saltus_run_options *run,
                              saltus_error *err)
@@ -265,15 +279,9 @@ static saltus_status prepare(session *s, saltus_cli_run_arguments *a, saltus_run
     run->times = s->of.times;
     run->frame_times = s->frames;
     saltus_cli_keep_results();
-    if ((status = saltus_cli_open_output(a, &s->of.table, &s->of.scratch, err)) != SALTUS_OK) {
+    if ((status = saltus_cli_open_output(a, &s->of.table, &s->of.scratch, err)) != SALTUS_OK ||
+        (status = open_trace(s, a, run, err)) != SALTUS_OK) {
         return status;
-    }
-    if (a->trace) {
-        if ((status = saltus_cli_open_trace(a->trace, &s->of.trace, err)) != SALTUS_OK) {
-            return status;
-        }
-        run->trace = saltus_cli_write_span;
-        run->trace_user = s->of.trace;
     }
     status = saltus_hdf5_sink_open(s->of.scratch ? s->of.scratch : a->output, s->plan, run,
                                    &results, &s->sink, err);

@@ -145,6 +145,9 @@ void saltus_cli_print_json(const saltus_cli_run_arguments *a, const saltus_cli_s
 
 /** A file of spans of time (--trace), at most 100,000. */
 typedef struct saltus_cli_trace saltus_cli_trace;
+/** That the trace would not go into a file of the results, of those that are there: so before it is
+ * opened, and then, when each name and link of it leads there, once more. SALTUS_E_INVALID. */
+saltus_status saltus_cli_check_trace(const saltus_cli_run_arguments *a, saltus_error *err);
 /** The path must stay. SALTUS_E_IO. */
 saltus_status saltus_cli_open_trace(const char *path, saltus_cli_trace **out, saltus_error *err);
 /** For saltus_run_options, whose `user` is the trace. */

@@ -10,6 +10,7 @@ enum { MOST_SPANS = 100000 }; /* about 10 MB */
 struct saltus_cli_trace {
     FILE *out;
     const char *path;
+    char *made; /* where that leads */
     long long n_spans;
 };
 
@@ -35,6 +36,7 @@ saltus_status saltus_cli_open_trace(const char *path, saltus_cli_trace **out, sa
         return cannot(path, err);
     }
     t->path = path;
+    t->made = realpath(path, NULL);
     fprintf(t->out, "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [");
     for (int p = 0; p < 4; ++p) {
         fprintf(t->out,
@@ -78,9 +80,10 @@ saltus_status saltus_cli_close_trace(saltus_cli_trace *t, bool keep, saltus_erro
     if (fclose(t->out) != 0 || has_failed) {
         status = cannot(t->path, err);
     }
-    if (!keep) {
-        (void)remove(t->path);
+    if (!keep && t->made) {
+        (void)remove(t->made);
     }
+    free(t->made);
     free(t);
     return status;
 }

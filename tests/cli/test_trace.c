@@ -309,6 +309,48 @@ static void what_is_refused_leaves_no_trace(void **state)
     assert_refused(&o, 2, "decay.yaml: exists, and Saltus has not written it");
 }
 
+/* By whatever name, before there is one and after. */
+static void the_results_are_no_trace(void **state)
+{
+    static const char *const lines[] = {
+        "-o q.h5 --trace q.h5",
+        "-o ./q.h5 --trace q.h5",
+        "-o q.h5 --trace far/../q.h5",
+        "-o q.h5 --trace link.json",
+        "-o link.h5 --trace q.json",
+        "-o q.csv --trace q.csv",
+        "-o q.h5 --trace q.h5.checkpoint",
+        "-o q.h5 --trace ./q.h5.new",
+        "-o q.h5 --trace q.xdmf",
+        "-o old.json.h5 --trace old.json",
+    };
+    (void)state;
+    keep_results();
+    assert_int_equal(system("mkdir far && ln -s q.h5 link.json && ln -s q.json link.h5 && "
+                            "ln -s old.json old.json.h5"),
+                     0);
+    outcome o = saltus("run decay.yaml --until 1 -q --trace old.json");
+    assert_done(&o);
+    char *before = read_file("old.json");
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; ++i) {
+        o = saltus("run decay.yaml --until 1 -q %s", lines[i]);
+        assert_refused(&o, 2, ": that is a file of the results");
+        assert_int_equal(system("test -z \"$(ls | grep '^q')\" && test -L link.json"), 0);
+    }
+    char *after = read_file("old.json");
+    assert_string_equal(before, after);
+    o = saltus("run decay.yaml --until 1 -q -o q.h5");
+    assert_done(&o);
+    o = saltus("run decay.yaml --until 1 -q -o q.h5 --append --trace q.h5");
+    assert_refused(&o, 2, ": that is a file of the results");
+    o = saltus("run decay.yaml --until 1 -q -o q.h5 --append --trace decay.yaml");
+    assert_refused(&o, 2, "decay.yaml: exists, and Saltus has not written it");
+    o = saltus("stats q.h5");
+    assert_done(&o);
+    free(before);
+    free(after);
+}
+
 static void a_full_disk_is_told(void **state)
 {
     const saltus_span span = {.name = "kernel", .seconds = 1e-6};
@@ -358,6 +400,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(slabs_go_where_links_are_best, enter_with_models,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(what_is_refused_leaves_no_trace, enter_with_models,
+                                        leave_directory),
+        cmocka_unit_test_setup_teardown(the_results_are_no_trace, enter_with_models,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(a_full_disk_is_told, enter_with_models, leave_directory),
         cmocka_unit_test_setup_teardown(the_file_is_bounded, enter_with_models, leave_directory),
