@@ -189,20 +189,23 @@ class Result:
         """Quantiles of counts over the runs, float64[point, species], with a leading axis if q has
         one; definition 7 of Hyndman & Fan, Am. Stat. 50 (1996) 361. With record="histogram" the
         least count of a bin stands for all of it, as `saltus stats` has it, and NaN for what is
-        outside."""
+        outside. Without any run all are NaN."""
         try:
             levels = np.asarray(q, dtype=float)
         except (TypeError, ValueError, OverflowError):
             levels = np.empty(0)
         if levels.ndim > 1 or not levels.size or not ((levels >= 0.0) & (levels <= 1.0)).all():
             raise InvalidError(f"q={q!r} must be one number from 0 to 1, or a row of them")
+        if self.attrs["record"] == "stats" and self.species:
+            raise InvalidError("quantiles need samples or histograms, and this result has neither",
+                               'record="all", "final" or "histogram" keeps some')
+        if self.attrs["trajectories"] == 0:
+            points = () if self.attrs["record"] == "final" else self.time.shape
+            return np.full((*levels.shape, *points, len(self.species)), np.nan)
         if self.attrs["record"] == "histogram" and self.species:
             found = quantiles(self, self.species, range(len(self.time)), np.atleast_1d(levels))
             every = np.stack([found[name] for name in self.species], axis=-1)
             return every if levels.ndim else every[0]
-        if self.attrs["record"] == "stats" and self.species:
-            raise InvalidError("quantiles need samples or histograms, and this result has neither",
-                               'record="all", "final" or "histogram" keeps some')
         return np.quantile(self.counts, levels, axis=0)
 
     def histogram(self, name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -229,8 +232,11 @@ class Result:
         x = self[name]
         if x.ndim != 2:
             raise InvalidError("autocorrelation needs every sample", 'record="all" keeps them')
-        x = x[:, first:] - x[:, first:].mean()
+        x = x[:, first:]
         n = x.shape[1]
+        if not len(x):
+            return np.full(n, np.nan)
+        x = x - x.mean()
         spectrum = np.fft.rfft(x, 2 * n, axis=1)
         sums = np.fft.irfft((np.abs(spectrum) ** 2).mean(axis=0), 2 * n)[:n]
         products = sums / np.arange(n, 0, -1)

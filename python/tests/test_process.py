@@ -68,6 +68,21 @@ def test_a_run_on_the_calling_thread_hears_ctrl_c(arrive, options, monkeypatch):
         arrive.run(**options, points=2, threads=1, record="stats", progress=False)
 
 
+@pytest.mark.parametrize("record", ["all", "final", "histogram"])
+@pytest.mark.filterwarnings("error")
+def test_statistics_of_no_run_are_nan(arrive, record):
+    with pytest.raises(saltus.Interrupted) as stopped:
+        arrive.run(**{**LONG, "until": 1e9, "runs": 2, "progress": interrupt_when_it_runs()},
+                   record=record)
+    r, points = stopped.value.result, () if record == "final" else (3,)
+    assert r.attrs["trajectories"] == 0
+    for q, shape in ((0.5, ()), ([0.1, 0.9], (2,))):
+        assert r.quantile(q).shape == (*shape, *points, 1) and np.isnan(r.quantile(q)).all()
+    assert np.isnan(r.mean()).all()
+    if record == "all":
+        assert r.autocorrelation("X").shape == (3,) and np.isnan(r.autocorrelation("X")).all()
+
+
 def test_ctrl_c_in_a_batch_keeps_the_first_rows(arrive):
     want = dict(until=100, points=2, runs=50)
     theta = np.linspace(50, 200, 200_000)[:, None]
