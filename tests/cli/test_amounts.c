@@ -499,6 +499,40 @@ static void wrong_units_are_refused(void **state)
     assert_non_null(strstr(o.out, "time in s\n"));
 }
 
+/* More digits than a double has: told, as fractions are; as many as it has: not. */
+static void digits_that_are_lost_are_told(void **state)
+{
+    static const struct {
+        const char *amount, *nearest; /* NULL: it is that */
+    } cases[] = {
+        {"9007199254740993", "9007199254740992"},
+        {"{initial: +0009007199254740993}", "9007199254740992"},
+        {"4611686018427387905", "4611686018427387904"},
+        {"9007199254740992", NULL},
+        {"4611686018427387904", NULL},
+        {"999999999999999", NULL},
+        {"9.007199254740993e15", NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        char text[200];
+        (void)snprintf(text, sizeof text,
+                       "parameters: {k: 9007199254740993}\nspecies:\n  X: %s\n"
+                       "reactions: {a: X -> 0 @ 0}\n",
+                       cases[i].amount);
+        write_file("many.yaml", text);
+        const outcome o = saltus("run many.yaml --until 1 --points 2 -o t.h5 --overwrite");
+        assert_int_equal(o.code, 0);
+        if (cases[i].nearest) {
+            (void)snprintf(text, sizeof text, "is rounded to %s\n", cases[i].nearest);
+            assert_one_message(&o, "many.yaml:3: species 'X': initial amount ");
+            assert_non_null(strstr(o.err, text));
+        } else {
+            assert_string_equal(o.err, "");
+        }
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter_with_amounts, leave_directory)
@@ -512,6 +546,7 @@ int main(void)
         TEST(runs_and_sweeps_take_them),
         TEST(long_runs_are_told_beforehand),
         TEST(amounts_are_compared_with_the_time),
+        TEST(digits_that_are_lost_are_told),
     };
     if (!getenv("SALTUS_COMMAND")) {
         (void)fprintf(stderr, "SALTUS_COMMAND must name the program\n");

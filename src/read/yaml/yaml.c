@@ -100,6 +100,26 @@ done:
     return status;
 }
 
+/* An amount that no double equals is told of, as one that is no whole number is when it is frozen:
+ * 9007199254740993 is read as 9007199254740992. */
+static void warn_of_digits(const saltus_yaml_reader *r, const saltus_yaml_node *node,
+                           const char *what, double value)
+{
+    enum { ALL_ARE_HELD = 15 };
+    char nearest[400]; /* room for any double */
+    const char *digits = node->text + (node->text[0] == '+');
+    digits += strspn(digits, "0");
+    const size_t n = strspn(digits, "0123456789");
+    if (n <= ALL_ARE_HELD || digits[n] != '\0') {
+        return;
+    }
+    (void)snprintf(nearest, sizeof nearest, "%.0f", value);
+    if (strcmp(digits, nearest) != 0) {
+        saltus_model_warn(r->model, "%.200s:%d: %s: initial amount %.60s is rounded to %.60s",
+                          r->name, node->line, what, digits, nearest);
+    }
+}
+
 /* The value at time 0, if there is one. Freezing looks at numbers of molecules, which method ode
  * takes below 0 too. */
 static saltus_status read_initial(const saltus_yaml_reader *r, const saltus_yaml_node *node,
@@ -120,6 +140,8 @@ static saltus_status read_initial(const saltus_yaml_reader *r, const saltus_yaml
     if (v->kind == SALTUS_KIND_SPECIES && v->initial->op == SALTUS_OP_CONST && !isfinite(value)) {
         status = saltus_yaml_fail(r, node, SALTUS_E_MODEL, "%s: %.40s is no number of molecules",
                                   what, node->text);
+    } else if (v->kind == SALTUS_KIND_SPECIES && v->initial->op == SALTUS_OP_CONST) {
+        warn_of_digits(r, node, what, value);
     }
 done:
     return status;
