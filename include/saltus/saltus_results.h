@@ -70,15 +70,17 @@ typedef struct saltus_file_state {
     int64_t shard;            /**< which one it is */
     int64_t n_done;           /**< trajectories, of a sweep points, without a gap: from here on it
                                    can go on. Negative: an older version wrote it */
+    bool is_written;          /**< another process is writing it: nobody else can go on with it */
 } saltus_file_state;
 /**
- * Tell how far a result file is. A file whose writer died is made whole first.
+ * Tell how far a result file is, also while it is being written. A file whose writer died is made
+ * whole first.
  *
  * @param path     the file
  * @param[out] out what it says
  * @param err      see saltus_error
  * @retval SALTUS_OK            it is told
- * @retval SALTUS_E_IO          it cannot be read, is no result, or is being written
+ * @retval SALTUS_E_IO          it cannot be read, or is no result
  * @retval SALTUS_E_UNAVAILABLE the library was built without HDF5
  * @retval SALTUS_E_NO_MEMORY   memory ran out
  */

@@ -68,7 +68,8 @@ static bool is_in_the_way(const arguments *a)
 {
     saltus_file_state state;
     return access(a->output, F_OK) == 0 &&
-           (!a->overwrite || saltus_file_state_read(a->output, &state, NULL) != SALTUS_OK);
+           (!a->overwrite || saltus_file_state_read(a->output, &state, NULL) != SALTUS_OK ||
+            state.is_written);
 }
 
 /* Whether a merge that failed could not have begun: as of other commands, files are not there or no

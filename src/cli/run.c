@@ -334,6 +334,10 @@ static saltus_status find_done(saltus_cli_run_arguments *a, saltus_error *err)
         (void)snprintf(err->hint, sizeof err->hint, "extend the file that saltus merge makes");
         return err->code;
     }
+    if (state.is_written) {
+        return saltus_cli_fail(err, SALTUS_E_INVALID, "%s: another process is writing this file",
+                               a->output);
+    }
     if (!state.complete) {
         (void)saltus_cli_fail(err, SALTUS_E_INVALID, "%s: is not complete: %lld of %lld run%s",
                               a->output, (long long)state.n_done, (long long)state.requested,

@@ -413,7 +413,7 @@ static void failing_trajectories_are_named(void **state)
          {"trajectory 0", "time ", "'r'", "propensity -0.5 is negative", "A = 7"}},
         {"species: {A: 2}\nreactions: {r: {equation: 2 A -> 0, law: A}, up: 0 -> A @ 1}\n",
          {"trajectory ", "time ", "'r'", "too few reactants", "A = 1"}},
-        {"species: {A: 9223372036854775000}\nreactions: {r: 0 -> 1000 A @ 1}\n",
+        {"species: {A: 9223372036854774784}\nreactions: {r: 0 -> 1000 A @ 1}\n",
          {"trajectory 0", "time ", "'r'", "beyond 64 bits", "A = 9223372036854775784"}},
         {"species: {A: 1000}\nreactions: {r: A -> 2 A @ 1e306*A}\n",
          {"trajectory 0", "time 0", "'r'", "propensity inf is not finite", "A = 1000"}},

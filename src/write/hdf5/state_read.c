@@ -50,9 +50,7 @@ saltus_status saltus_file_state_read(const char *path, saltus_file_state *out, s
     SALTUS_TRY(saltus_h5_read_number(r, "/", "first_trajectory", H5T_NATIVE_INT64,
                                      &out->first_trajectory, err));
     out->complete = complete != 0;
-    if (!out->complete && saltus_h5_is_written(path)) {
-        SALTUS_FAIL(SALTUS_E_IO, "%s: another process is writing this file", path);
-    }
+    out->is_written = !out->complete && saltus_h5_is_written(path);
     if (H5Aexists((hid_t)r->file, "n_shards") > 0) {
         SALTUS_TRY(
             saltus_h5_read_number(r, "/", "n_shards", H5T_NATIVE_INT64, &out->n_shards, err));
