@@ -80,11 +80,47 @@ static void birth_and_death_keep_their_noise(void **state)
     for (int i = 4; i + 1 < N_TIMES; ++i) {
         const double expected = variances[i] * exp(times[i] - times[i + 1]);
         const double sd = sqrt(variances[i] * variances[i + 1] * 2.0 / (double)s.n);
-        /* of samples in one step, an eighth of it apart or less, the path is rougher than it is */
-        const double rough = times[i + 1] - times[i] < 0.1 ? 0.03 * expected : 0.0;
-        check_near(covariance(&s, i, 0, i + 1, 0), expected, 5.0 * sd + rough, "covariance");
+        check_near(covariance(&s, i, 0, i + 1, 0), expected, 5.0 * sd, "covariance");
     }
     assert_int_equal(s.report.events, 0);
+    free(s.x);
+}
+
+/* Between samples that are far less than a step apart a path moves as far as it should. */
+static void paths_within_steps_are_no_rougher(void **state)
+{
+    enum { N_TIMES = 41 };
+    static const char slow[] = "species: {X: 20000}\n"
+                               "reactions: {make: 0 -> X @ 20, die: X -> 0 @ 0.001}\n";
+    double times[N_TIMES], sum = 0.0;
+    saltus_plan_options o = options("hybrid", NULL);
+    (void)state;
+    for (int i = 0; i < N_TIMES; ++i) {
+        times[i] = 3000.0 + 5.0 * i;
+    }
+    samples s = run(slow, &o, times, N_TIMES, scaled(2000));
+    for (int64_t k = 0; k < s.n; ++k) {
+        for (int i = 1; i < N_TIMES; ++i) {
+            const double moved = value(&s, k, i, 0) - value(&s, k, i - 1, 0);
+            sum += moved * moved;
+        }
+    }
+    const double n = (double)s.n * (N_TIMES - 1), expected = 2.0 * 20000.0 * (1.0 - exp(-0.005));
+    check_near(sum / n, expected, (5.0 * sqrt(2.0 / n) + 0.02) * expected, "square of a move");
+    free(s.x);
+}
+
+/* At both ends of a pulse the noise is that of the pulse's side: what decays in it is binomial. */
+static void pulses_have_the_noise_of_their_side(void **state)
+{
+    static const char text[] = "species: {X: 100000}\n"
+                               "reactions: {die: {equation: X -> 0, law: "
+                               "\"0.14*X*piecewise(1, rem(time, 24) < 1, 0)\"}}\n";
+    const double times[] = {100.0}, stay = exp(-0.14 * 5.0);
+    saltus_plan_options o = options("hybrid", NULL);
+    (void)state;
+    samples s = run(text, &o, times, 1, scaled(2000));
+    check_moments(&s, 0, 0, 1e5 * stay, 1e5 * stay * (1.0 - stay), 2e-3, "X");
     free(s.x);
 }
 
@@ -577,6 +613,8 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(birth_and_death_keep_their_noise),
+        cmocka_unit_test(paths_within_steps_are_no_rougher),
+        cmocka_unit_test(pulses_have_the_noise_of_their_side),
         cmocka_unit_test(isomers_are_binomial_and_none_is_lost),
         cmocka_unit_test(binding_loses_nothing),
         cmocka_unit_test(rounding_takes_no_more_than_there_is),

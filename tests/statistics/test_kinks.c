@@ -95,7 +95,7 @@ static void steps_end_where_rates_bend(void **state)
     }
 }
 
-static const char pulses[] = "parameters: {a: 0, b: 0, c: 0, d: 0, e: 0, f: 0, g: 0}\n"
+static const char pulses[] = "parameters: {a: 0, b: 0, c: 0, d: 0, e: 0, f: 0, g: 0, h: 0, i: 0}\n"
                              "rules: {swing: cos(pi*time/24), open: 1/(1 + exp(20*(100 - time)))}\n"
                              "rate rules:\n"
                              "  a: sin(pi*time/24)^100\n"
@@ -104,7 +104,9 @@ static const char pulses[] = "parameters: {a: 0, b: 0, c: 0, d: 0, e: 0, f: 0, g
                              "  d: open/(1 + exp(20*(time - 103)))\n"
                              "  e: tanh(20*(time - 100)) - tanh(20*(time - 103))\n"
                              "  f: sech(10*(time - 150))^2\n"
-                             "  g: exp(-(time - 50)*(time - 50))\n";
+                             "  g: exp(-(time - 50)*(time - 50))\n"
+                             "  h: piecewise(1, cos(2*pi*time/24) > 0.9, 0)\n"
+                             "  i: max(0, 1 - ((time - 100)/5)^2)\n";
 
 /* The integral of sin(t)^n over half of its period. */
 static double half_of_power(double n)
@@ -124,16 +126,18 @@ static void pulses_are_seen(void **state)
                                3.0,
                                6.0,
                                0.2,
-                               sqrt(pi)};
+                               sqrt(pi),
+                               8.0 * 24.0 / pi * acos(0.9),
+                               20.0 / 3.0};
     (void)state;
     for (int i = 0; i < 4; ++i) {
         saltus_plan_options plan = saltus_plan_options_default();
         double x[MOST_VALUES];
-        plan.columns = "a,b,c,d,e,f,g";
+        plan.columns = "a,b,c,d,e,f,g,h,i";
         plan.method = methods[i % 2];
         plan.stiff = stiff[i / 2];
         means(pulses, &plan, 192.0, 1, x, NULL);
-        for (int k = 0; k < 7; ++k) {
+        for (int k = 0; k < 9; ++k) {
             check_near(x[k], expected[k], 1e-4 * expected[k],
                        (const char[]){(char)('a' + k), '\0'});
         }
@@ -159,6 +163,39 @@ static void pulses_of_hazards_are_seen(void **state)
         (void)snprintf(model, sizeof model, "%s%s", text, i == 0 ? "" : with_rule);
         means(model, &plan, 200.0, n, x, NULL);
         check_mean(x[0] * (double)n, (double)n, expected, expected, "X");
+    }
+}
+
+/* Windows of a variable that hardly bends are not stepped over: one of its values for good, and one
+ * of each of 40 generations of a cell that grows from 1 to 2. */
+static void windows_of_variables_are_seen(void **state)
+{
+    static const struct {
+        const char *text, *method;
+        double time, expected, variance;
+    } cases[] = {
+        {"species: {X: 0}\nparameters: {x: 0}\nrate rules: {x: 1}\nreactions: {make: {equation: 0 "
+         "-> X, law: \"piecewise(10, x > 47 && x < 61, 0)\"}}\n",
+         "direct", 1000.0, 140.0, 140.0},
+        {"species: {X: 0}\nparameters: {x: 0}\nrate rules: {x: 1}\nreactions: {make: {equation: 0 "
+         "-> X, law: \"10*max(0, 7 - abs(x - 54))\"}}\n",
+         "ode", 1000.0, 490.0, 0.0},
+        {"species: {X: 0}\nparameters: {V: 1}\nrate rules: {V: 0.1}\nreactions: {make: {equation: "
+         "0 "
+         "-> X, law: \"piecewise(10, V > 1.4 && V < 1.6, 0)\"}}\n"
+         "events: {divide: {when: V >= 2, set: {V: V/2}}}\n",
+         "direct", 395.0, 800.0, 800.0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        saltus_plan_options plan = saltus_plan_options_default();
+        const int64_t n = cases[i].variance > 0.0 ? scaled(400) : 1;
+        const double e = cases[i].expected;
+        double x[MOST_VALUES];
+        plan.columns = "X";
+        plan.method = cases[i].method;
+        means(cases[i].text, &plan, cases[i].time, n, x, NULL);
+        check_near(x[0], e, 5.0 * sqrt(cases[i].variance / (double)n) + 1e-3 * e, "X");
     }
 }
 
@@ -285,6 +322,7 @@ int main(void)
         cmocka_unit_test(steps_end_where_rates_bend),
         cmocka_unit_test(pulses_are_seen),
         cmocka_unit_test(pulses_of_hazards_are_seen),
+        cmocka_unit_test(windows_of_variables_are_seen),
         cmocka_unit_test(the_mean_field_ends_steps_too),
         cmocka_unit_test(tables_follow_what_events_set),
         cmocka_unit_test(hazards_may_jump),

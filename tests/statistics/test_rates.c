@@ -417,6 +417,33 @@ static void survival_is_known(void **state)
     free(s.x);
 }
 
+/* Renewals at a hazard of twice an age, which they set to 0, have Weibull's waits of mean
+ * sqrt(pi)/2: the hazard at the start of a step says nothing of when the next one comes. */
+static void ages_begin_anew(void **state)
+{
+    static const char text[] = "species: {N: 0}\nparameters: {age: 0, last: 0}\n"
+                               "rate rules: {age: 1}\n"
+                               "reactions: {renew: {equation: 0 -> N, law: 2*age}}\n"
+                               "events: {born: {when: N > last, set: {age: 0, last: N}}}\n";
+    static const char *const layouts[] = {"auto", "scalar"};
+    const double times[] = {100.0}, mean = 0.5 * sqrt(3.14159265358979323846);
+    const double variance = 1.0 - mean * mean, square = mean * mean;
+    const int64_t n = scaled(4000);
+    (void)state;
+    for (int i = 0; i < 2; ++i) {
+        saltus_plan_options o = options(NULL, "N");
+        double sum = 0.0;
+        o.layout = layouts[i];
+        samples s = run(text, &o, times, 1, n);
+        for (int64_t k = 0; k < n; ++k) {
+            sum += s.x[k];
+        }
+        check_mean(sum, (double)n, 100.0 / mean + (variance - square) / (2.0 * square),
+                   100.0 * variance / (square * mean) + 1.0, "N");
+        free(s.x);
+    }
+}
+
 /* Births at k (1 + sin t), beside a rate rule, are Poisson with a known mean. */
 static void laws_of_time_are_integrated_too(void **state)
 {
@@ -817,6 +844,7 @@ int main(void)
         cmocka_unit_test(a_clock_is_set_back_every_time),
         cmocka_unit_test(a_switched_protein_is_beta),
         cmocka_unit_test(survival_is_known),
+        cmocka_unit_test(ages_begin_anew),
         cmocka_unit_test(laws_of_time_are_integrated_too),
         cmocka_unit_test(delays_go_on_beside_rate_rules),
         cmocka_unit_test(sample_times_change_no_bit),

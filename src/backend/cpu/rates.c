@@ -368,10 +368,12 @@ static saltus_status end_step(lane_group *c, int l, saltus_error *err)
     return SALTUS_OK;
 }
 
-static saltus_status judge_steps(lane_group *c, saltus_f64 error, saltus_error *err)
+static saltus_status judge_steps(lane_group *c, saltus_f64 own, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     uint64_t bits = c->busy;
+    const saltus_f64 error =
+        saltus_ode_error_of(own, c->t, c->size, c->memory.z[c->memory.n - 1], c->target);
     if (!c->bends) {
         saltus_f64 step, theta;
         const saltus_mask taken = taken_steps(c, error, &step);

@@ -108,6 +108,19 @@ SALTUS_FN saltus_f64 saltus_ode_least(saltus_f64 t)
     return 0x1p-50 * saltus_abs(t) + 1e-300;
 }
 
+/* The error of a step of size h from time t that was tried: as it is, but none is allowed where the
+ * hazard at its end is far beyond the next reaction's. Its errors are a share of what it is there,
+ * and a hazard that is 0 at first, as after a reaction that sets an age to 0, says nothing of how
+ * far that is. */
+SALTUS_FN saltus_f64 saltus_ode_error_of(saltus_f64 error, saltus_f64 t, saltus_f64 h,
+                                         saltus_f64 hazard, saltus_f64 target)
+{
+    const saltus_mask is_far = SALTUS_LT(32.0 * (1.0 + target), hazard) &
+                               SALTUS_LT(target, saltus_splat(SALTUS_INFINITY)) &
+                               SALTUS_LT(20.0 * saltus_ode_least(t), h);
+    return saltus_select(is_far, saltus_splat(SALTUS_INFINITY), error);
+}
+
 /* Try a step of size h from time t: fills z, w, which is the state of the stage before the last,
  * k[1] to k[6], which is the slope at z, and the errors e. Returns the error, 1 being allowed. */
 SALTUS_ODE_FN saltus_f64 saltus_ode_explicit(saltus_ode_context *c, const saltus_ode_memory *m,

@@ -44,7 +44,7 @@ enum {
     SALTUS_NOISE_ROOT, /* Cholesky's */
     SALTUS_NOISE_MATRICES,
     SALTUS_NOISE_VECTORS = 8,
-    SALTUS_NOISE_HALVINGS = 3,
+    SALTUS_NOISE_HALVINGS = 10,
 };
 
 SALTUS_FN int saltus_noise_size(const saltus_trajectory *p, const saltus_ode *o)
@@ -255,7 +255,7 @@ SALTUS_OUTLINE void saltus_noise_source(saltus_trajectory *p, saltus_ode *o, dou
     const saltus_tables *n = p->n;
     const saltus_hybrid *h = o->hybrid;
     saltus_ode_dense_state(o, share);
-    saltus_ode_place(p, o, p->t + share * o->size, o->w);
+    saltus_ode_place(p, o, saltus_ode_inside(o, p->t + share * o->size), o->w);
     for (int i = 0; i < m * m; ++i) {
         source[i] = 0.0;
     }

@@ -397,7 +397,8 @@ SALTUS_FN void saltus_rates_step(saltus_rate_course *c, saltus_worker_state *s,
     double size = c->step < room ? c->step : room > least ? room : least;
     size = is_again ? c->again : size;
     const int is_cut = !is_again && size < c->step;
-    const double error = saltus_ode_explicit(&context, &m, c->t, size);
+    const double own = saltus_ode_explicit(&context, &m, c->t, size);
+    const double error = saltus_ode_error_of(own, c->t, size, z[SALTUS_HAZARD], c->target);
     c->again = 0.0;
     if (SALTUS_RARE(slopes.is_odd)) {
         saltus_rates_leave(c, s, a, slot);

@@ -541,7 +541,11 @@ SALTUS_FN int saltus_ode_step(saltus_trajectory *p, saltus_direct *d, saltus_ode
         if (verdict == SALTUS_ODE_AIM && saltus_ode_aim(p, d, o) != SALTUS_FINE) {
             return -1;
         }
-        verdict = saltus_ode_judge(p, o, saltus_ode_try(p, o, o->size));
+        const double error = saltus_ode_try(p, o, o->size);
+        const double hazard =
+            SALTUS_ODE_IS_MEAN(o) ? 0.0 : o->z[SALTUS_ODE_AT(SALTUS_ODE_N(o) - 1)];
+        verdict =
+            saltus_ode_judge(p, o, saltus_ode_error_of(error, p->t, o->size, hazard, o->target));
         if (verdict == SALTUS_ODE_FAILED) {
             return -1;
         }

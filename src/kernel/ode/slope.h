@@ -214,11 +214,18 @@ SALTUS_OUTLINE void saltus_ode_split_slope(saltus_trajectory *p, saltus_ode *o, 
 }
 #endif
 
-/* How fast each component changes at a state, on this side of a kink (kinks.h). */
+/* A time of the present step, on this side of the kinks that it begins and ends at (kinks.h). */
+SALTUS_FN double saltus_ode_inside(const saltus_ode *o, double at)
+{
+    const double late = at > o->from ? at : o->from;
+    return late < o->until ? late : o->before;
+}
+
+/* How fast each component changes at a state. */
 SALTUS_ODE_FN void saltus_ode_slope(saltus_trajectory *p, saltus_ode *o, double at, const double *y,
                                     double *slope)
 {
-    const double late = at > o->from ? at : o->from, time = late < o->until ? late : o->before;
+    const double time = saltus_ode_inside(o, at);
     if (SALTUS_ODE_IS_MEAN(o)) {
         saltus_ode_mean_slope(p, o, time, y, slope);
         return;

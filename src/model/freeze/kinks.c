@@ -50,6 +50,12 @@ static bool sharpens(const saltus_expr *e, int arg)
     case SALTUS_OP_EXP:
     case SALTUS_OP_TANH:
     case SALTUS_OP_SECH:
+    case SALTUS_OP_LT: /* which else could turn there and back between two looks */
+    case SALTUS_OP_LE:
+    case SALTUS_OP_GT:
+    case SALTUS_OP_GE:
+    case SALTUS_OP_MIN:
+    case SALTUS_OP_MAX:
         return true;
     default:
         return false;

@@ -126,6 +126,52 @@ bool saltus_turns_unseen(const saltus_freezer *f, const saltus_expr *e)
     return unseen;
 }
 
+static bool is_rate(const saltus_expr *node, void *user)
+{
+    const saltus_freezer *f = user;
+    return node->op == SALTUS_OP_VARIABLE && (size_t)node->variable < f->model->n_variables &&
+           f->model->variables[node->variable].rate;
+}
+
+/* The same of laws, rates and rules that compare a variable with a rate rule: where that hardly
+ * bends, a step would go over a window of it. Kinks of the time end steps without that. */
+static bool find_window(const saltus_expr *node, void *user)
+{
+    root_search *s = user;
+    const bool is_order =
+        saltus_op_is_order(node->op) || node->op == SALTUS_OP_MIN || node->op == SALTUS_OP_MAX;
+    if ((!is_order && node->op != SALTUS_OP_ABS) || !saltus_expr_any(node, is_rate, s->f)) {
+        return false;
+    }
+    const saltus_expr **grown = saltus_grow(s->list, s->n, &s->capacity, sizeof *s->list);
+    s->failed = !grown;
+    if (grown) {
+        s->list = grown;
+        s->list[s->n++] =
+            is_order ? saltus_expr_2(s->f->arena, SALTUS_OP_SUB, node->args[0], node->args[1])
+                     : node->args[0];
+        s->failed = !s->list[s->n - 1];
+    }
+    return s->failed;
+}
+
+static void find_windows(root_search *s)
+{
+    const saltus_freezer *f = s->f;
+    for (size_t i = 0; i < f->model->n_reactions && !s->failed; ++i) {
+        if (f->model->reactions[i].law) {
+            (void)saltus_expr_any(f->model->reactions[i].law, find_window, s);
+        }
+    }
+    for (size_t i = 0; i < f->model->n_variables && !s->failed; ++i) {
+        const saltus_expr *rate = f->model->variables[i].rate;
+        const saltus_expr *e = rate ? rate : f->rules[i];
+        if (e) {
+            (void)saltus_expr_any(e, find_window, s);
+        }
+    }
+}
+
 saltus_status saltus_follow_triggers(saltus_freezer *f, const saltus_expr *const *triggers,
                                      saltus_error *err)
 {
@@ -137,6 +183,9 @@ saltus_status saltus_follow_triggers(saltus_freezer *f, const saltus_expr *const
         if (f->is_continuous || saltus_reads_time(f, triggers[i])) {
             (void)saltus_expr_any(triggers[i], find_root, &s);
         }
+    }
+    if (f->is_continuous && !f->model->space) {
+        find_windows(&s);
     }
     SALTUS_NEED(!s.failed);
     /* d / (1 + |d|) of each difference d, which is as smooth, and bounded */
