@@ -475,11 +475,13 @@ SALTUS_OUTLINE int saltus_hybrid_samples(saltus_trajectory *p, saltus_ode *o, co
 {
     saltus_hybrid *h = o->hybrid;
     const int m = saltus_noise_size(p, o);
+    saltus_noise_path path;
+    path.depth = -1;
     while (times[p->sample] < end) {
         const double time = times[p->sample], share = (time - p->t) / o->size;
         const double theta = share < o->theta ? share : o->theta;
         if (h->n_real > 0) {
-            saltus_noise_within(p, o, o->theta, kick, theta, deviation);
+            saltus_noise_within(p, o, o->theta, kick, theta, &path, deviation);
         }
         saltus_ode_dense_state(o, theta);
         for (int i = 0; i < m && h->n_real > 0; ++i) {

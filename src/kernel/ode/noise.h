@@ -43,8 +43,9 @@ enum {
     SALTUS_NOISE_VAR_FIRST,
     SALTUS_NOISE_ROOT, /* Cholesky's */
     SALTUS_NOISE_MATRICES,
-    SALTUS_NOISE_VECTORS = 8,
     SALTUS_NOISE_HALVINGS = 10,
+    SALTUS_NOISE_ENDS = 8, /* the first vector of the ends of halves */
+    SALTUS_NOISE_VECTORS = SALTUS_NOISE_ENDS + 2 * (SALTUS_NOISE_HALVINGS + 1),
 };
 
 SALTUS_FN int saltus_noise_size(const saltus_trajectory *p, const saltus_ode *o)
@@ -430,32 +431,54 @@ SALTUS_OUTLINE void saltus_noise_settle(const saltus_trajectory *p, saltus_ode *
     }
 }
 
+/** The halves of halves of a step in which a sample was, shares of the step; the next sample begins
+ * at the last that it is in, too. Their ends stand in memory of the split. */
+typedef struct saltus_noise_path {
+    int depth; /* -1: there is none yet */
+    double from[SALTUS_NOISE_HALVINGS + 1], to[SALTUS_NOISE_HALVINGS + 1];
+    uint64_t node[SALTUS_NOISE_HALVINGS + 1];
+} saltus_noise_path;
+
 /** The step's deviations at share `at`, in (0, end), given those at its start, and `last` at `end`:
- * into `deviation`. */
+ * into `deviation`. Within a step shares rise. */
 SALTUS_OUTLINE void saltus_noise_within(saltus_trajectory *p, saltus_ode *o, double end,
-                                        const double *last, double at, double *deviation)
+                                        const double *last, double at, saltus_noise_path *path,
+                                        double *deviation)
 {
     const int m = saltus_noise_size(p, o);
-    double *low = o->hybrid->vector + (int64_t)3 * m, *high = low + m, *middle = high + m;
-    double from = 0.0, to = end;
-    uint64_t node = 1;
-    for (int i = 0; i < m; ++i) {
-        low[i] = o->hybrid->deviation[i];
-        high[i] = last[i];
+    double *middle = o->hybrid->vector + (int64_t)3 * m;
+    double *low = o->hybrid->vector + (int64_t)SALTUS_NOISE_ENDS * m, *high = low + m;
+    int k = path->depth;
+    while (k >= 0 && !(at < path->to[k])) {
+        --k;
     }
-    for (int k = 0; k < SALTUS_NOISE_HALVINGS; ++k) {
-        const double half = 0.5 * (from + to);
-        saltus_noise_between(p, o, from, low, to, high, half, node, middle);
-        double *moved = at < half ? high : low;
+    if (k < 0) {
+        k = 0;
+        path->from[0] = 0.0;
+        path->to[0] = end;
+        path->node[0] = 1;
         for (int i = 0; i < m; ++i) {
-            moved[i] = middle[i];
+            low[i] = o->hybrid->deviation[i];
+            high[i] = last[i];
         }
-        node = 2 * node + (at >= half);
-        from = at < half ? from : half;
-        to = at < half ? half : to;
     }
+    low += (int64_t)2 * k * m;
+    for (; k < SALTUS_NOISE_HALVINGS; ++k, low += 2 * m) {
+        const double from = path->from[k], to = path->to[k], half = 0.5 * (from + to);
+        const int is_late = !(at < half);
+        high = low + m;
+        saltus_noise_between(p, o, from, low, to, high, half, path->node[k], middle);
+        for (int i = 0; i < m; ++i) {
+            low[2 * m + i] = is_late ? middle[i] : low[i];
+            high[2 * m + i] = is_late ? high[i] : middle[i];
+        }
+        path->from[k + 1] = is_late ? half : from;
+        path->to[k + 1] = is_late ? to : half;
+        path->node[k + 1] = 2 * path->node[k] + (uint64_t)is_late;
+    }
+    path->depth = k;
     const uint64_t bits = (uint64_t)SALTUS_AS_I64(at);
-    saltus_noise_between(p, o, from, low, to, high, at,
+    saltus_noise_between(p, o, path->from[k], low, path->to[k], low + m, at,
                          (1 << SALTUS_NOISE_HALVINGS) + ((bits ^ bits >> 23) & 0xfff), deviation);
 }
 
