@@ -67,7 +67,7 @@ static const struct argp argp = {
 static bool is_in_the_way(const arguments *a)
 {
     saltus_file_state state;
-    return access(a->output, F_OK) == 0 &&
+    return a->output && access(a->output, F_OK) == 0 &&
            (!a->overwrite || saltus_file_state_read(a->output, &state, NULL) != SALTUS_OK ||
             state.is_written);
 }
