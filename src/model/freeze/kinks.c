@@ -50,15 +50,11 @@ static bool sharpens(const saltus_expr *e, int arg)
     case SALTUS_OP_EXP:
     case SALTUS_OP_TANH:
     case SALTUS_OP_SECH:
-    case SALTUS_OP_LT: /* which else could turn there and back between two looks */
-    case SALTUS_OP_LE:
-    case SALTUS_OP_GT:
-    case SALTUS_OP_GE:
-    case SALTUS_OP_MIN:
+    case SALTUS_OP_MIN: /* these and comparisons could turn there and back between two looks */
     case SALTUS_OP_MAX:
         return true;
     default:
-        return false;
+        return saltus_op_is_order(e->op);
     }
 }
 
@@ -71,16 +67,12 @@ static const saltus_expr *is_below_0(saltus_freezer *f, const saltus_expr *e)
 static const saltus_expr *turn_of(saltus_freezer *f, const saltus_expr *e)
 {
     const double eighths = 8.0 / (2.0 * 3.14159265358979323846);
-    switch (e->op) {
-    case SALTUS_OP_SIN:
-    case SALTUS_OP_COS:
-    case SALTUS_OP_TAN:
-    case SALTUS_OP_SEC:
-    case SALTUS_OP_CSC:
-    case SALTUS_OP_COT:
+    if (saltus_op_is_circular(e->op)) {
         return saltus_expr_1(f->arena, SALTUS_OP_FLOOR,
                              saltus_expr_2(f->arena, SALTUS_OP_MUL, e->args[0],
                                            saltus_expr_const(f->arena, eighths)));
+    }
+    switch (e->op) {
     case SALTUS_OP_POW:
     case SALTUS_OP_EXP:
     case SALTUS_OP_TANH:

@@ -67,22 +67,30 @@ static bool swings(const saltus_expr *node, void *user)
     case SALTUS_OP_ROUND:
     case SALTUS_OP_QUOTIENT:
     case SALTUS_OP_REM:
-    case SALTUS_OP_SIN:
-    case SALTUS_OP_COS:
-    case SALTUS_OP_TAN:
-    case SALTUS_OP_SEC:
-    case SALTUS_OP_CSC:
-    case SALTUS_OP_COT:
-    case SALTUS_OP_HELD:
-    case SALTUS_OP_LINEAR:
-    case SALTUS_OP_SPLINE:
         return saltus_moves(f, node);
     default:
-        return false;
+        return (saltus_op_is_circular(node->op) || saltus_op_is_table(node->op)) &&
+               saltus_moves(f, node);
     }
 }
 
 /* Returns true, which ends the search, when memory ran out. */
+static bool add_difference(root_search *s, const saltus_expr *d)
+{
+    const saltus_expr **grown = saltus_grow(s->list, s->n, &s->capacity, sizeof *s->list);
+    s->failed = !grown || !d;
+    if (grown) {
+        s->list = grown;
+        s->list[s->n++] = d;
+    }
+    return s->failed;
+}
+
+static const saltus_expr *difference(const root_search *s, const saltus_expr *node)
+{
+    return saltus_expr_2(s->f->arena, SALTUS_OP_SUB, node->args[0], node->args[1]);
+}
+
 static bool find_root(const saltus_expr *node, void *user)
 {
     root_search *s = user;
@@ -91,14 +99,7 @@ static bool find_root(const saltus_expr *node, void *user)
         (s->must_swing && !saltus_expr_any(node, swings, s->f))) {
         return false;
     }
-    const saltus_expr **grown = saltus_grow(s->list, s->n, &s->capacity, sizeof *s->list);
-    s->failed = !grown;
-    if (grown) {
-        s->list = grown;
-        s->list[s->n++] = saltus_expr_2(s->f->arena, SALTUS_OP_SUB, node->args[0], node->args[1]);
-        s->failed = !s->list[s->n - 1];
-    }
-    return s->failed;
+    return add_difference(s, difference(s, node));
 }
 
 /* true and false, which turn where the comparisons do that they are made of. */
@@ -143,16 +144,7 @@ static bool find_window(const saltus_expr *node, void *user)
     if ((!is_order && node->op != SALTUS_OP_ABS) || !saltus_expr_any(node, is_rate, s->f)) {
         return false;
     }
-    const saltus_expr **grown = saltus_grow(s->list, s->n, &s->capacity, sizeof *s->list);
-    s->failed = !grown;
-    if (grown) {
-        s->list = grown;
-        s->list[s->n++] =
-            is_order ? saltus_expr_2(s->f->arena, SALTUS_OP_SUB, node->args[0], node->args[1])
-                     : node->args[0];
-        s->failed = !s->list[s->n - 1];
-    }
-    return s->failed;
+    return add_difference(s, is_order ? difference(s, node) : node->args[0]);
 }
 
 static void find_windows(root_search *s)

@@ -132,6 +132,11 @@ bool saltus_op_is_order(saltus_op op)
     return op >= SALTUS_OP_LT && op <= SALTUS_OP_GE;
 }
 
+bool saltus_op_is_circular(saltus_op op)
+{
+    return op >= SALTUS_OP_SIN && op <= SALTUS_OP_COT;
+}
+
 bool saltus_op_draws(saltus_op op)
 {
     return op >= SALTUS_OP_FIRST_VARIATE;

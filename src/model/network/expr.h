@@ -52,6 +52,8 @@ bool saltus_op_is_logic(saltus_op op);
 /** Whether it is one of < <= > >=. */
 bool saltus_op_is_order(saltus_op op);
 
+/** Whether it is sin, cos, tan, sec, csc or cot. */
+bool saltus_op_is_circular(saltus_op op);
 /** Whether an operation draws a random number: a distribution, one of SALTUS_VARIATE_LIST. */
 bool saltus_op_draws(saltus_op op);
 /** HELD or LINEAR, whose arguments are the argument and then a table, as numbers in pairs. */
