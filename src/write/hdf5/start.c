@@ -21,6 +21,12 @@ enum {
     HEAD_BYTES = 4096   /* with the root, and so with our mark */
 };
 
+/* Whether n bytes from its begin are as ours. */
+static bool bears_mark(const unsigned char *head, ssize_t n)
+{
+    return n > 0 && memmem(head, (size_t)n, SALTUS_H5_MARK, sizeof SALTUS_H5_MARK - 1);
+}
+
 /* Whether its writer was killed while it was made, in the place of another: the superblock tells of
  * the first block alone, which is empty, or begins with what we begin with. Byte 11 tells by a bit,
  * 1, that it was open; bytes 28 to 35 are the end, little-endian (HDF5 File Format Specification
@@ -40,16 +46,14 @@ static bool has_nothing(int fd, off_t size)
     const size_t block = (size_t)n < FIRST_BLOCK ? (size_t)n : FIRST_BLOCK;
     return head[8] == 3 && head[11] < 2 && end <= FIRST_BLOCK + SUPERBLOCK &&
            (memcmp(head + SUPERBLOCK, none, block - SUPERBLOCK) == 0 ||
-            (end < (uint64_t)size &&
-             memmem(head, (size_t)n, SALTUS_H5_MARK, sizeof SALTUS_H5_MARK - 1)));
+            (end < (uint64_t)size && bears_mark(head, n)));
 }
 
 /* Whether it begins as ours do. */
 static bool has_mark(int fd)
 {
     unsigned char head[HEAD_BYTES];
-    const ssize_t n = pread(fd, head, sizeof head, 0);
-    return n > 0 && memmem(head, (size_t)n, SALTUS_H5_MARK, sizeof SALTUS_H5_MARK - 1);
+    return bears_mark(head, pread(fd, head, sizeof head, 0));
 }
 
 static saltus_status refuse(const char *path, const char *what, const char *hint, saltus_error *err)
