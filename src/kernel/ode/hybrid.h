@@ -507,7 +507,7 @@ SALTUS_OUTLINE int saltus_hybrid_land(saltus_trajectory *p, saltus_direct *d, sa
 {
     saltus_hybrid *h = o->hybrid;
     const int m = saltus_noise_size(p, o);
-    double *kick = h->vector + (int64_t)6 * m, *deviation = kick + m;
+    double *kick = h->vector + (int64_t)4 * m, *deviation = kick + m;
     saltus_hybrid_cut(o);
     const int is_kicked = saltus_hybrid_kick(p, o, kick);
     const int has_samples = is_kicked && times[p->sample] < p->t + o->theta * o->size;

@@ -44,7 +44,7 @@ enum {
     SALTUS_NOISE_ROOT, /* Cholesky's */
     SALTUS_NOISE_MATRICES,
     SALTUS_NOISE_HALVINGS = 10,
-    SALTUS_NOISE_ENDS = 8, /* the first vector of the ends of halves */
+    SALTUS_NOISE_ENDS = 6, /* the first vector of the ends of halves */
     SALTUS_NOISE_VECTORS = SALTUS_NOISE_ENDS + 2 * (SALTUS_NOISE_HALVINGS + 1),
 };
 
