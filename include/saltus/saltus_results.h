@@ -106,8 +106,8 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_file_state_read(const char *pa
  * @retval SALTUS_E_CANCELLED   it was given up; nothing is left of the file to be
  * @retval SALTUS_E_INVALID     a part is missing, incomplete, twice there, or of another run; the
  *                              message says which
- * @retval SALTUS_E_IO          a file cannot be read or written, or is in the way; also when
- * another process is writing the file to be
+ * @retval SALTUS_E_IO          a file cannot be read or written, or is in the way, as one
+ *                              that another process is writing
  * @retval SALTUS_E_UNAVAILABLE the library was built without HDF5
  * @retval SALTUS_E_NO_MEMORY   memory ran out
  */
