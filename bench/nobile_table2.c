@@ -13,7 +13,7 @@ enum {
     RUNS = 1024,
     N_TIMES = 100,
     QUICK_NETWORKS = 2,
-    QUICK_RUNS = 16,
+    QUICK_RUNS = 64,
     N_CHECKED = 10,    /* first networks of a row that are simulated by the other method as well, */
     CHECK_RUNS = 256,  /* with so many runs, */
     CHECK_FIRST = 4096 /* from this trajectory on */

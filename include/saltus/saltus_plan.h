@@ -132,8 +132,9 @@ typedef struct saltus_plan_options {
                               the seed, it changes every trajectory */
     double epsilon;      /**< of tau-leaping: by how much of itself a propensity may change in a
                               leap, in (0, 1); 0.03 */
-    int n_critical;     /**< reactions that fewer firings exhaust fire one by one; 0 … 10^6; 10 */
-    int n_exact;        /**< exact steps where leaps are not worth while; 1 … 10^6; 100 */
+    int n_critical; /**< reactions of which fewer firings exhaust a species, or double one that a
+                         law reads, fire one by one; 0 … 10^6; 10 */
+    int n_exact;    /**< exact steps where leaps are not worth while; 1 … 10^6; 100 */
     int64_t continuous; /**< of method hybrid: molecules from which on a species is continuous, for
                              each that a firing changes it by; 10 … 10^9; 1000 */
     double rtol; /**< of what is integrated (rate rules, methods ode and hybrid): error of a step

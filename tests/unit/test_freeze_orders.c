@@ -169,13 +169,14 @@ static void g_is_that_of_the_paper(void **state)
 
 enum { MOST = 8 };
 
-/* Firings of reaction r that the counts allow, by what it changes. */
-static double firings_left(const saltus_tables *t, int r, const double *x)
+/* Firings of reaction r that exhaust a species, or double one that a law reads. */
+static double firings_that_matter(const saltus_tables *t, int r, const double *x)
 {
     double left = INFINITY;
     for (int c = t->change_row[r]; c < t->change_row[r + 1]; ++c) {
         const double v = (double)t->change_amount[c];
-        left = v < 0.0 ? fmin(left, floor(x[t->change_species[c]] / -v)) : left;
+        const int s = t->change_species[c];
+        left = v < 0.0 || t->order[s] > 0.0 ? fmin(left, floor(x[s] / fabs(v))) : left;
     }
     return left;
 }
@@ -197,13 +198,13 @@ static double expected_step(const saltus_tables *t, const double *x, const doubl
     double step = INFINITY, relaxation[MOST] = {0};
     *critical_total = 0.0;
     for (int r = 0; r < t->n_reactions; ++r) {
-        *critical_total += firings_left(t, r, x) < tau->n_critical ? a[r] : 0.0;
+        *critical_total += firings_that_matter(t, r, x) < tau->n_critical ? a[r] : 0.0;
     }
     for (int s = 0; s < t->n_species; ++s) {
         double mean = 0.0, variance = 0.0;
         for (int r = 0; r < t->n_reactions; ++r) {
             for (int c = t->change_row[r]; c < t->change_row[r + 1]; ++c) {
-                if (t->change_species[c] == s && firings_left(t, r, x) >= tau->n_critical) {
+                if (t->change_species[c] == s && firings_that_matter(t, r, x) >= tau->n_critical) {
                     const double v = (double)t->change_amount[c];
                     mean += v * a[r];
                     variance += v * v * a[r];
@@ -216,7 +217,7 @@ static double expected_step(const saltus_tables *t, const double *x, const doubl
             step = fmin(step, fmin(most / fabs(mean), most * most / variance));
             const double loss = (variance - mean) / 2.0;
             for (int r = 0; r < t->n_reactions; ++r) {
-                const bool leaps = a[r] > 0.0 && firings_left(t, r, x) >= tau->n_critical;
+                const bool leaps = a[r] > 0.0 && firings_that_matter(t, r, x) >= tau->n_critical;
                 relaxation[r] += leaps && changes(t, r, s) ? fmax(loss, 0.0) / most : 0.0;
             }
         }
@@ -262,7 +263,8 @@ static void steps_are_those_of_the_paper(void **state)
         assert_true(step == expected || fabs(step - expected) < 1e-9 * expected);
         assert_true(fabs(total - expected_total) <= 1e-12 * expected_total);
         for (int r = 0; r < t->n_reactions; ++r) {
-            assert_true(a[r] == 0.0 || critical[r] == (firings_left(t, r, x) < l.tau.n_critical));
+            assert_true(a[r] == 0.0 ||
+                        critical[r] == (firings_that_matter(t, r, x) < l.tau.n_critical));
         }
         n_bounded += step < INFINITY;
         n_critical += total > 0.0;

@@ -292,6 +292,35 @@ static void rough_logarithms_decide_alike(void **state)
     assert_true(n_open > n / 2 && n_left < n_open / 20);
 }
 
+/* The first half's mean and variance, and its covariance with the variate, summed over the
+ * distribution. */
+static void halves_have_their_moments(void **state)
+{
+    (void)state;
+    for (double mean = 10.0; mean < 2e4; mean *= 1.37) {
+        const double most = mean + 12.0 * sqrt(mean) + 60.0, off = mean < 20.0 ? 0.8 : 0.6;
+        double total = 0.0, first = 0.0, square = 0.0, product = 0.0;
+        for (double k = 0.0; k < most; k += 1.0) {
+            const double p = exp(k * log(mean) - mean - lgamma(k + 1.0));
+            const double half = saltus_poisson_half(k);
+            assert_true(half == floor(half) && half >= 0.0 && half <= k);
+            total += p;
+            first += p * half;
+            square += p * half * half;
+            product += p * half * k;
+        }
+        assert_true(fabs(total - 1.0) < 1e-9);
+        assert_true(fabs(first - 0.5 * mean) < 0.125);
+        assert_true(fabs(square - first * first - 0.5 * mean) < off);
+        assert_true(fabs(product - first * mean - 0.5 * mean) < off);
+    }
+    for (double k = 1e9; k < 1e13; k *= 7.0) {
+        const double even = 2.0 * floor(0.5 * k), root = 0.5 * sqrt(even);
+        assert_true(fabs(saltus_poisson_half(even) - 0.5 * even - root) < 1.0);
+        assert_true(fabs(saltus_poisson_half(even + 1.0) - 0.5 * even + root) < 2.0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -302,6 +331,7 @@ int main(void)
         cmocka_unit_test(logarithm_of_the_probability_is_right),
         cmocka_unit_test(attempts_at_the_ends_are_sound),
         cmocka_unit_test(hat_and_squeezes_hold),
+        cmocka_unit_test(halves_have_their_moments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

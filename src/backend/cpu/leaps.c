@@ -259,6 +259,7 @@ static saltus_status finish_exact(lane_group *c, int chunk, saltus_error *err)
         if (bad >> l & 1) {
             SALTUS_TRY(rerun_slot(c, slot, err));
         } else if (last >> l & 1) {
+            *integer(c->leaps.exact, slot) = 1 - SALTUS_POOR_LEAPS;
             to_leaps(c, slot);
         } else {
             SALTUS_TRY(stop_slot(c, slot, err));
@@ -384,11 +385,13 @@ static saltus_status prepare(lane_group *c, saltus_error *err)
     b->v = rows(n->n_rows);
     b->a = rows(n->n_reactions);
     b->change = rows(n->n_species);
-    b->number = rows(n->n_reactions);
-    b->after = rows(n->n_rows);
+    b->first = rows(n->n_reactions);
+    b->second = rows(n->n_reactions);
+    b->middle = rows(n->n_rows);
     b->drift = rows(n->n_species);
     b->spread = rows(n->n_species);
-    SALTUS_NEED(b->v && b->a && b->change && b->number && b->after && b->drift && b->spread);
+    SALTUS_NEED(b->v && b->a && b->change && b->first && b->second && b->middle && b->drift &&
+                b->spread);
     for (int r = 0; r < n->n_reactions; ++r) {
         c->lanes.rate[r] = saltus_splat(n->rate[r]);
     }
@@ -434,8 +437,9 @@ done:
         free(c->leaps.v);
         free(c->leaps.a);
         free(c->leaps.change);
-        free(c->leaps.number);
-        free(c->leaps.after);
+        free(c->leaps.first);
+        free(c->leaps.second);
+        free(c->leaps.middle);
         free(c->leaps.drift);
         free(c->leaps.spread);
         free(c);

@@ -60,6 +60,18 @@ SALTUS_FN saltus_f64 saltus_poisson_invert(saltus_f64 mean, saltus_f64 u)
     return k;
 }
 
+/** What of a Poisson variate k of a mean from 10 on falls into the first half of its time: k / 2 +
+ * sqrt(k) / 2 when k is even, else k / 2 - sqrt(k) / 2, rounded by the next two bits of k. Its mean
+ * and variance, and its covariance with k, are those of a variate of half the mean: the lowest bits
+ * of k are as good as random, and tell nothing of how large it is. */
+SALTUS_FN saltus_f64 saltus_poisson_half(saltus_f64 k)
+{
+    const saltus_f64 half = 0.5 * k, whole = saltus_floor(half), deviation = 0.5 * saltus_sqrt(k);
+    const saltus_f64 bits = whole - 4.0 * saltus_floor(0.25 * whole);
+    const saltus_mask even = SALTUS_EQ(whole, half);
+    return saltus_floor(half + saltus_select(even, deviation, -deviation) + (0.25 * bits + 0.125));
+}
+
 /* ln k! for whole k in [0, 10); 0 for others. */
 SALTUS_FN saltus_f64 saltus_log_factorial_of(saltus_f64 k)
 {

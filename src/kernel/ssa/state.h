@@ -130,9 +130,9 @@ typedef struct saltus_trajectory {
     uint64_t block;              /* tau-leaping: number of the next block of random words; of
                                     continuous variables: steps so far */
     uint64_t leaps, exact_steps; /* leaps and exact steps so far */
-    int32_t exact;               /* exact steps to come before the next leap */
-    double t;                    /* present time */
-    int32_t after;               /* clocks that change just after t have done so */
+    int32_t exact; /* exact steps to come before the next leap; below 0: leaps that did not pay */
+    double t;      /* present time */
+    int32_t after; /* clocks that change just after t have done so */
     int32_t special_strict;
     double special;   /* next time at which a clock changes or a pending event is due; +inf */
     int64_t sample;   /* number of the next sample */
@@ -191,11 +191,16 @@ typedef struct saltus_draws {
 /** How tau-leaping chooses its steps; Cao, Gillespie, Petzold 2006. */
 typedef struct saltus_tau {
     double epsilon;     /* a propensity may change by this share in a leap; in (0, 1) */
-    int32_t n_critical; /* a reaction that so many firings may exhaust is critical */
+    int32_t n_critical; /* a reaction of which so many firings exhaust or double a species is */
     int32_t n_exact;    /* exact steps where leaps do not pay */
 } saltus_tau;
 
-enum { SALTUS_SHORT_LEAP = 10 }; /* mean waits: a shorter leap does not pay */
+enum {
+    SALTUS_SHORT_LEAP = 10, /* mean waits: a shorter leap does not pay */
+    /* So many leaps in a row that a critical reaction ends before so many firings do not either.
+     * After the exact steps that follow the first such leap is enough. */
+    SALTUS_POOR_LEAPS = 12,
+};
 
 /* Blocks of random words of one trajectory, drawn many at a time. */
 enum { SALTUS_WORD_BLOCKS = 32 };
@@ -211,10 +216,10 @@ typedef struct saltus_leap {
     /* [species] mean and variance of its change per time; when the mean has been used, its loss
      * over its bound, per time. */
     double *drift, *spread;
-    int64_t *change;   /* [species] change by a leap */
-    double *number;    /* [reaction] Poisson variates of a leap */
-    double fired;      /* firings of all reactions in a leap */
-    uint8_t *critical; /* [reaction] */
+    int64_t *change;        /* [species] change by a leap */
+    double *first, *second; /* [reaction] firings of the halves of a leap */
+    double fired;           /* firings of all reactions in a leap */
+    uint8_t *critical;      /* [reaction] */
 #if !SALTUS_DEVICE
     saltus_words words;
     void (*fill)(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_words *words);
@@ -352,7 +357,8 @@ SALTUS_FN int32_t saltus_ode_components(const saltus_tables *t, int is_mean)
     X(double, leap, drift, t->n_species)                                                           \
     X(double, leap, spread, t->n_species)                                                          \
     X(int64_t, leap, change, t->n_species)                                                         \
-    X(double, leap, number, t->n_reactions)                                                        \
+    X(double, leap, first, t->n_reactions)                                                         \
+    X(double, leap, second, t->n_reactions)                                                        \
     X(uint8_t, leap, critical, t->n_reactions)
 /* of n components; those of a step first */
 #define SALTUS_ODE_STEP_ARRAYS(X)                                                                  \

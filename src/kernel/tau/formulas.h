@@ -1,7 +1,7 @@
 /**
  * The formulas of tau-leaping, over lanes or over one number: the steps that a leap may take and
- * how a leap is corrected. tau.h and tau_lanes.h call them, each with loops of its own: one
- * trajectory branches where lanes mask, and it keeps changes as integers.
+ * how it follows the propensities in its middle. tau.h and tau_lanes.h call them, each with loops
+ * of its own: one trajectory branches where lanes mask, and it keeps changes as integers.
  *
  * The step (Y. Cao, D. T. Gillespie, L. R. Petzold, J. Chem. Phys. 124 (2006) 044109,
  * doi:10.1063/1.2159468): with mu_s and sigma_s^2 the mean and the variance of the change of
@@ -37,17 +37,31 @@ SALTUS_FN saltus_f64 saltus_tau_order(double order, int own, saltus_f64 x)
     return order / own * sum;
 }
 
-/** Where reaction r is critical among the lanes `fires`: so many firings may exhaust a reactant, of
- * the counts v. */
-SALTUS_FN saltus_mask saltus_tau_critical(const saltus_tables *n, int n_firings,
+/** Where one of the lanes `fires` has too few molecules for reaction r, of the counts v. */
+SALTUS_FN saltus_mask saltus_tau_lacks(const saltus_tables *n, const saltus_f64 *v, int r,
+                                       saltus_mask fires)
+{
+    saltus_mask lacks = fires & 0;
+    for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
+        const double least = -(double)n->change_amount[c];
+        lacks |= fires & SALTUS_LT(v[SALTUS_AT(n->change_species[c])], saltus_splat(least));
+    }
+    return lacks;
+}
+
+/** Where reaction r is critical among the lanes `fires`: fewer than n_critical firings may exhaust
+ * a species that it takes from, or double one that a law reads, of the counts v. The former are the
+ * paper's; of the latter single molecules matter, which would come at the ends of leaps. */
+SALTUS_FN saltus_mask saltus_tau_critical(const saltus_tables *n, int n_critical,
                                           const saltus_f64 *v, int r, saltus_mask fires)
 {
     saltus_mask critical = fires & 0;
     for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
         const int64_t amount = n->change_amount[c];
-        if (amount < 0) {
-            const double few = (double)n_firings * (double)-amount;
-            critical |= fires & SALTUS_LT(v[SALTUS_AT(n->change_species[c])], saltus_splat(few));
+        const int s = n->change_species[c];
+        if (amount < 0 || n->order[s] > 0.0) {
+            const double few = (double)n_critical * (double)(amount < 0 ? -amount : amount);
+            critical |= fires & SALTUS_LT(v[SALTUS_AT(s)], saltus_splat(few));
         }
     }
     return critical;
@@ -99,11 +113,26 @@ SALTUS_FN saltus_f64 saltus_tau_step(saltus_f64 fastest, saltus_f64 relaxation)
     return 1.0 / saltus_tau_larger(fastest, relaxation * (1.0 / SALTUS_RELAXED));
 }
 
-/** By how many firings the mean of the propensities before and after a leap of twice the time
- * `half` differs from those that were drawn; fewer than 0: less. */
-SALTUS_FN saltus_f64 saltus_tau_more(saltus_f64 half, saltus_f64 before, saltus_f64 after)
+/** What becomes of `exact`, in which below 0 the leaps in a row are counted that did not pay, after
+ * a leap that did not where `poor`. */
+SALTUS_FN saltus_i64 saltus_tau_count(saltus_i64 exact, saltus_mask poor)
 {
-    return half * (after - before);
+    return poor & (exact - 1);
+}
+
+/** By how many firings those of a leap's second half, of which `second` were drawn, differ from
+ * what the propensity in its middle asks for; fewer than 0: less. That is their mean; in part they
+ * go with what was drawn, so that the half has the variance of a Poisson variate of its new mean: a
+ * share where few become fewer, as there may be none; half a share of many; nothing where few
+ * become more, as rounding does it. */
+SALTUS_FN saltus_f64 saltus_tau_more(saltus_f64 length, saltus_f64 before, saltus_f64 middle,
+                                     saltus_f64 second)
+{
+    const saltus_f64 more = length * (middle - before), mean = length * before,
+                     share = second / (0.5 * mean), one = saltus_splat(1.0);
+    const saltus_mask few = SALTUS_LT(mean, saltus_splat(saltus_poisson_inversion));
+    const saltus_f64 of_few = saltus_select(SALTUS_LT(more, saltus_splat(0.0)), share, one);
+    return more * saltus_select(few, of_few, 0.5 + 0.5 * share);
 }
 
 /** That number rounded randomly by a word, and not below -k, as there are only k firings. */

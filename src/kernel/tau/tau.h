@@ -2,8 +2,8 @@
  * Tau-leaping: all reactions of a short while at once, as many of each as a Poisson variate says
  * (Y. Cao, D. T. Gillespie, L. R. Petzold, J. Chem. Phys. 124 (2006) 044109,
  * doi:10.1063/1.2159468), one trajectory at a time, for every model that the direct method takes.
- * How often each fires is then corrected for the propensities where that leads to, so that errors
- * of means and variances are of second order in the length of a leap.
+ * Half of that leads to the middle of the leap, whose propensities then correct how often each
+ * fires in it, so that errors of means and variances are of second order in the length of a leap.
  *
  * Of a law that drifts with time a leap takes the mean over its own time, by Simpson's rule. Leaps
  * end where windows do, in which such laws change by a small share of themselves, as their
@@ -15,9 +15,9 @@
  * bound the step like other reactants: bounds are found from reactants, not from changes.
  *
  * Random words come in blocks of four, one after the other: a block for an exact step (wait,
- * choice), for when and which critical reaction fires, for every attempt at a variate, and for the
- * corrections of every four reactions. So any generator of stream.h will do; Philox counts under a
- * purpose of its own.
+ * choice), for when and which critical reaction fires, for every attempt at a variate or both
+ * halves of a small one, and for the corrections of every four reactions. So any generator of
+ * stream.h will do; Philox counts under a purpose of its own.
  */
 #ifndef SALTUS_KERNEL_TAU_TAU_H
 #define SALTUS_KERNEL_TAU_TAU_H
@@ -69,10 +69,10 @@ SALTUS_FN saltus_failure saltus_leap_renew(saltus_trajectory *p, saltus_direct *
     return saltus_leap_rebuild(p, d, 1);
 }
 
-/* Take so many exact steps from now on; 0: leaps. */
-SALTUS_FN void saltus_leap_turn(saltus_trajectory *p, int32_t n_exact)
+/* Take so many exact steps from now on; 0 or less: leaps. */
+SALTUS_FN void saltus_leap_turn(saltus_trajectory *p, int32_t exact)
 {
-    p->exact = n_exact;
+    p->exact = exact;
     if (saltus_leap_drifts(p)) {
         p->window_end = p->t; /* a new window begins */
     }
@@ -118,13 +118,15 @@ SALTUS_FN double saltus_leap_wait(const saltus_trajectory *p, uint32_t word)
                : saltus_exponential32(word);
 }
 
+/* A Poisson variate; *first becomes what of it falls into the first half of the leap. */
 SALTUS_LARGE_FN double saltus_leap_poisson(saltus_trajectory *p, saltus_direct *d, saltus_leap *l,
-                                           double mean)
+                                           double mean, double *first)
 {
     uint32_t w[4];
     if (mean < saltus_poisson_inversion) {
         saltus_leap_draw(p, d, l, w);
-        return saltus_poisson_invert(mean, saltus_unit53(w[0], w[1]));
+        *first = saltus_poisson_invert(0.5 * mean, saltus_unit53(w[0], w[1]));
+        return *first + saltus_poisson_invert(0.5 * mean, saltus_unit53(w[2], w[3]));
     }
     const saltus_poisson law = saltus_poisson_of(mean);
     double k;
@@ -132,6 +134,7 @@ SALTUS_LARGE_FN double saltus_leap_poisson(saltus_trajectory *p, saltus_direct *
         saltus_leap_draw(p, d, l, w);
     } while (
         !saltus_poisson_attempt(&law, saltus_unit53(w[0], w[1]), saltus_unit53(w[2], w[3]), &k));
+    *first = saltus_poisson_half(k);
     return k;
 }
 
@@ -247,7 +250,7 @@ SALTUS_FN saltus_attempt saltus_leap_attempt(saltus_trajectory *p, const saltus_
     return attempt;
 }
 
-/* Firings in a time `length` by the propensities before the leap. */
+/* Firings in a time `length` by the propensities before the leap, and the counts in its middle. */
 SALTUS_FN saltus_attempt saltus_leap_predict(saltus_trajectory *p, saltus_direct *d, saltus_leap *l,
                                              double length)
 {
@@ -258,39 +261,39 @@ SALTUS_FN saltus_attempt saltus_leap_predict(saltus_trajectory *p, saltus_direct
     l->fired = 0.0;
     for (int r = 0; r < n->n_reactions; ++r) {
         const double mean = d->values[SALTUS_AT(r)] * length;
-        l->number[SALTUS_AT(r)] = 0.0;
+        l->first[SALTUS_AT(r)] = l->second[SALTUS_AT(r)] = 0.0;
         if (!(mean > 0.0) || l->critical[SALTUS_AT(r)]) {
             continue;
         }
         if (!(mean * (double)n->largest_change < 0x1p50)) { /* variates are whole far beyond */
             return SALTUS_TOO_LONG;
         }
-        const double k = saltus_leap_poisson(p, d, l, mean);
-        l->number[SALTUS_AT(r)] = k;
-        saltus_leap_fire(n, l, r, k);
+        double first;
+        const double k = saltus_leap_poisson(p, d, l, mean, &first);
+        l->first[SALTUS_AT(r)] = first;
+        l->second[SALTUS_AT(r)] = k - first;
+        saltus_leap_fire(n, l, r, first);
     }
     return saltus_leap_attempt(p, l);
 }
 
-/* Propensity r where a leap of `length` leads to, of the counts in p->v: 0 where it is none, and
+/* Propensity r in the middle of a leap of `length`, of the counts in p->v: 0 where it is none, and
  * the reaction would idle. */
-SALTUS_FN double saltus_leap_after(saltus_trajectory *p, int r, double length)
+SALTUS_FN double saltus_leap_middle(saltus_trajectory *p, int r, double length)
 {
     (void)length;
 #if SALTUS_THINNED
     if (p->n->n_thinned > 0 && p->n->thinned_of[r] >= 0) {
         const int i = p->n->thinned_of[r];
-        return saltus_leap_mean(p, i, saltus_leap_law(p, i, p->t + length), length);
+        return saltus_leap_mean(p, i, saltus_leap_law(p, i, p->t), length);
     }
 #endif
     const double a = saltus_propensity(p, r);
-    return SALTUS_RARE(p->n->idles && !(a >= 0.0)) && saltus_tau_critical(p->n, 1, p->v, r, -1)
-               ? 0.0
-               : a;
+    return SALTUS_RARE(p->n->idles && !(a >= 0.0)) && saltus_tau_lacks(p->n, p->v, r, -1) ? 0.0 : a;
 }
 
-/* As many firings more, or fewer, as the mean of the propensities before and after the leap gives:
- * half their difference times `length`, randomly rounded, and not more fewer than there are. */
+/* Firings of the second half, so many more, or fewer, that those of the leap are by the
+ * propensities in its middle. */
 SALTUS_FN saltus_attempt saltus_leap_correct(saltus_trajectory *p, saltus_direct *d, saltus_leap *l,
                                              double length)
 {
@@ -298,19 +301,20 @@ SALTUS_FN saltus_attempt saltus_leap_correct(saltus_trajectory *p, saltus_direct
     uint32_t w[4];
     saltus_trajectory_run_live_rules(p);
     for (int r = 0; r < n->n_reactions; ++r) {
-        const double a = d->values[SALTUS_AT(r)], k = l->number[SALTUS_AT(r)];
+        const double a = d->values[SALTUS_AT(r)], second = l->second[SALTUS_AT(r)];
         if (r % 4 == 0) {
             saltus_leap_draw(p, d, l, w);
         }
         if (!(a > 0.0) || l->critical[SALTUS_AT(r)]) {
             continue;
         }
-        const double after = saltus_leap_after(p, r, length),
-                     more = saltus_tau_more(0.5 * length, a, after);
-        if (!(after >= 0.0) || !(more * (double)n->largest_change < 0x1p50)) {
+        const double middle = saltus_leap_middle(p, r, length),
+                     more = saltus_tau_more(length, a, middle, second);
+        if (!(middle >= 0.0) || !(more * (double)n->largest_change < 0x1p50)) {
             return SALTUS_TOO_LONG;
         }
-        saltus_leap_fire(n, l, r, saltus_tau_whole(more, w[r % 4], k));
+        saltus_leap_fire(
+            n, l, r, second + saltus_tau_whole(more, w[r % 4], l->first[SALTUS_AT(r)] + second));
     }
     return SALTUS_LEAPT;
 }
@@ -347,7 +351,7 @@ SALTUS_FN saltus_failure saltus_leap_step(saltus_trajectory *p, int r, double t)
 {
     p->t = t;
     p->after = 0;
-    --p->exact;
+    p->exact = p->exact > 1 ? p->exact - 1 : 1 - SALTUS_POOR_LEAPS;
     ++p->exact_steps;
     ++p->fired;
     return saltus_direct_fire(p, r);
@@ -375,8 +379,8 @@ SALTUS_OUTLINE saltus_failure saltus_leap_candidate(saltus_trajectory *p, saltus
     if (saltus_leap_step(p, r, t) != SALTUS_FINE || saltus_thinned_follow(p, d, r) != SALTUS_FINE) {
         return p->failure;
     }
-    if (p->exact == 0) {
-        saltus_leap_turn(p, 0);
+    if (p->exact <= 0) {
+        saltus_leap_turn(p, p->exact);
     }
     return SALTUS_FINE;
 }
@@ -466,7 +470,14 @@ SALTUS_FN saltus_failure saltus_leap_apply(saltus_trajectory *p, saltus_direct *
         p->fired += (uint64_t)l->fired;
         ++p->leaps;
         saltus_trajectory_refresh(p);
-        return saltus_leap_rebuild(p, d, 0);
+        if (saltus_leap_rebuild(p, d, 0) != SALTUS_FINE) {
+            return p->failure;
+        }
+        p->exact = (int32_t)saltus_tau_count(p->exact, -(one >= 0 && l->fired < SALTUS_SHORT_LEAP));
+        if (p->exact <= -SALTUS_POOR_LEAPS) {
+            saltus_leap_turn(p, l->tau.n_exact);
+        }
+        return SALTUS_FINE;
     }
 }
 

@@ -29,8 +29,8 @@ typedef struct saltus_leaps {
     saltus_f64 *v;              /* [chunk][row] as in tables.h */
     saltus_f64 *a;              /* [chunk][reaction] propensities; negative: it is critical */
     saltus_f64 *change;         /* [chunk][species] by a leap */
-    saltus_f64 *number;         /* [chunk][reaction] Poisson variates of a leap */
-    saltus_f64 *after;          /* [row] where a chunk's leap leads before it is corrected */
+    saltus_f64 *first, *second; /* [chunk][reaction] firings of the halves of a leap */
+    saltus_f64 *middle;         /* [row] in the middle of a chunk's leap */
     saltus_f64 *drift, *spread; /* [species] mean, later relaxation, and variance, as in state.h */
     saltus_f64 t[SALTUS_LEAP_CHUNKS];
     saltus_f64 stop[SALTUS_LEAP_CHUNKS]; /* the next sample or special time */
@@ -41,14 +41,16 @@ typedef struct saltus_leaps {
     /* of the leap under way */
     saltus_f64 total[SALTUS_LEAP_CHUNKS], critical_total[SALTUS_LEAP_CHUNKS];
     saltus_f64 step[SALTUS_LEAP_CHUNKS], length[SALTUS_LEAP_CHUNKS], t_next[SALTUS_LEAP_CHUNKS];
-    saltus_f64 goal[SALTUS_LEAP_CHUNKS];                                /* a critical reaction's */
-    saltus_f64 sum[SALTUS_LEAP_CHUNKS];                                 /* reactions */
-    saltus_f64 mean[SALTUS_LEAP_CHUNKS + 1], k[SALTUS_LEAP_CHUNKS + 1]; /* of one reaction */
-    saltus_f64 u[SALTUS_LEAP_CHUNKS], u2[SALTUS_LEAP_CHUNKS];           /* of a list's slots */
-    saltus_mask one[SALTUS_LEAP_CHUNKS];   /* a critical reaction ends it */
-    saltus_mask left[SALTUS_LEAP_CHUNKS];  /* they have not leapt yet */
-    saltus_mask brief[SALTUS_LEAP_CHUNKS]; /* their leap is not worth while */
-    saltus_mask bad[SALTUS_LEAP_CHUNKS];   /* only tau.h can tell what becomes of them */
+    saltus_f64 goal[SALTUS_LEAP_CHUNKS]; /* a critical reaction's */
+    saltus_f64 sum[SALTUS_LEAP_CHUNKS];  /* reactions */
+    /* of one reaction: k firings, where few `half` of them in the first half of a leap */
+    saltus_f64 mean[SALTUS_LEAP_CHUNKS + 1], k[SALTUS_LEAP_CHUNKS + 1],
+        half[SALTUS_LEAP_CHUNKS + 1];
+    saltus_f64 u[SALTUS_LEAP_CHUNKS], u2[SALTUS_LEAP_CHUNKS]; /* of a list's slots */
+    saltus_mask one[SALTUS_LEAP_CHUNKS];                      /* a critical reaction ends it */
+    saltus_mask left[SALTUS_LEAP_CHUNKS];                     /* they have not leapt yet */
+    saltus_mask brief[SALTUS_LEAP_CHUNKS];                    /* their leap is not worth while */
+    saltus_mask bad[SALTUS_LEAP_CHUNKS]; /* only tau.h can tell what becomes of them */
 } saltus_leaps;
 
 /** The lanes of a chunk that are slots first … end - 1. */
@@ -212,8 +214,10 @@ SALTUS_OUTLINE void saltus_leaps_invert(uint64_t seed, saltus_leaps *b, int32_t 
 {
     saltus_leaps_draw(seed, b, slots, n, SALTUS_IDLE_SLOT);
     for (int i = 0; i < n; i += SALTUS_LANES) {
-        const saltus_f64 mean = SALTUS_AS_F64(saltus_gather(b->mean, slots + i));
-        const saltus_f64 k = saltus_poisson_invert(mean, b->u[i / SALTUS_LANES]);
+        const saltus_f64 mean = 0.5 * SALTUS_AS_F64(saltus_gather(b->mean, slots + i));
+        const saltus_f64 half = saltus_poisson_invert(mean, b->u[i / SALTUS_LANES]);
+        const saltus_f64 k = half + saltus_poisson_invert(mean, b->u2[i / SALTUS_LANES]);
+        saltus_scatter(b->half, slots + i, SALTUS_AS_I64(half));
         saltus_scatter(b->k, slots + i, SALTUS_AS_I64(k));
     }
 }
@@ -306,7 +310,7 @@ SALTUS_FN void saltus_leaps_fire(const saltus_tables *n, uint64_t seed, saltus_l
             SALTUS_LT(mean * (double)n->largest_change, saltus_splat(0x1p44));
         const saltus_mask few = SALTUS_LT(mean, saltus_splat(saltus_poisson_inversion));
         b->mean[chunk] = mean;
-        b->k[chunk] = saltus_splat(0.0);
+        b->k[chunk] = b->half[chunk] = saltus_splat(0.0);
         b->bad[chunk] |= fires & ~bounded;
         b->left[chunk] &= ~b->bad[chunk];
         n_small = saltus_leaps_list(small, n_small, chunk, fires & few);
@@ -315,12 +319,16 @@ SALTUS_FN void saltus_leaps_fire(const saltus_tables *n, uint64_t seed, saltus_l
     saltus_leaps_invert(seed, b, small, n_small);
     saltus_leaps_reject(seed, b, large, n_large);
     for (int chunk = 0; chunk < n_chunks; ++chunk) {
-        b->number[chunk * n->n_reactions + r] = b->k[chunk];
-        saltus_leaps_add(n, b, chunk, r, b->k[chunk]);
+        const saltus_mask few = SALTUS_LT(b->mean[chunk], saltus_splat(saltus_poisson_inversion));
+        const saltus_f64 k = b->k[chunk],
+                         first = saltus_select(few, b->half[chunk], saltus_poisson_half(k));
+        b->first[chunk * n->n_reactions + r] = first;
+        b->second[chunk * n->n_reactions + r] = k - first;
+        saltus_leaps_add(n, b, chunk, r, first);
     }
 }
 
-/* Rows after the leap's changes in lanes where no count is negative; returns those of the lanes
+/* Rows in the middle of the leap in lanes where no count is negative; returns those of the lanes
  * that are left. */
 SALTUS_FN saltus_mask saltus_leaps_attempt(const saltus_tables *n, saltus_leaps *b, int chunk)
 {
@@ -331,12 +339,12 @@ SALTUS_FN saltus_mask saltus_leaps_attempt(const saltus_tables *n, saltus_leaps 
     }
     if (saltus_any(good)) {
         for (int s = 0; s < n->n_species; ++s) {
-            b->after[s] = v[s] + SALTUS_AS_F64(SALTUS_AS_I64(change[s]) & good);
+            b->middle[s] = v[s] + SALTUS_AS_F64(SALTUS_AS_I64(change[s]) & good);
         }
         for (int row = n->n_species; row < n->n_rows; ++row) {
-            b->after[row] = v[row];
+            b->middle[row] = v[row];
         }
-        saltus_lanes_run_rules(n, b->after);
+        saltus_lanes_run_rules(n, b->middle);
     }
     return good;
 }
@@ -346,8 +354,8 @@ SALTUS_FN void saltus_leaps_correct(const saltus_tables *n, uint64_t seed, saltu
                                     int chunk)
 {
     const saltus_mask good = saltus_leaps_attempt(n, b, chunk);
-    const saltus_f64 half = 0.5 * b->length[chunk];
-    const saltus_f64 *a = b->a + chunk * n->n_reactions, *k = b->number + chunk * n->n_reactions;
+    const saltus_f64 *a = b->a + chunk * n->n_reactions, *first = b->first + chunk * n->n_reactions,
+                     *second = b->second + chunk * n->n_reactions;
     saltus_mask bad = good & 0;
     saltus_u64 w[4];
     if (!saltus_any(good)) {
@@ -360,12 +368,13 @@ SALTUS_FN void saltus_leaps_correct(const saltus_tables *n, uint64_t seed, saltu
         }
         saltus_mask wrong = good & 0;
         const saltus_mask fires = good & SALTUS_LT(saltus_splat(0.0), a[r]);
-        const saltus_f64 after =
-            saltus_lanes_propensity(n, saltus_splat(n->rate[r]), b->after, r, &wrong);
-        const saltus_f64 more = saltus_tau_more(half, a[r], after);
+        const saltus_f64 middle =
+            saltus_lanes_propensity(n, saltus_splat(n->rate[r]), b->middle, r, &wrong);
+        const saltus_f64 more = saltus_tau_more(b->length[chunk], a[r], middle, second[r]);
         wrong |= ~SALTUS_LT(more * (double)n->largest_change, saltus_splat(0x1p44));
         bad |= fires & wrong;
-        const saltus_f64 change = saltus_tau_whole(more, w[r % 4], k[r]);
+        const saltus_f64 change =
+            second[r] + saltus_tau_whole(more, w[r % 4], first[r] + second[r]);
         saltus_leaps_add(n, b, chunk, r, SALTUS_AS_F64(SALTUS_AS_I64(change) & fires));
     }
     const saltus_mask one = b->one[chunk] & good;
@@ -401,6 +410,12 @@ SALTUS_FN void saltus_leaps_end(const saltus_tables *n, saltus_leaps *b, int chu
     b->leaps[chunk] -= done;
     b->fired[chunk] += saltus_leaps_whole(b->sum[chunk]) & done;
     b->step[chunk] = 0.5 * saltus_select(SALTUS_LT(step, to_stop), step, to_stop);
+    const saltus_mask poor =
+        b->one[chunk] & SALTUS_LT(b->sum[chunk], saltus_splat(SALTUS_SHORT_LEAP));
+    const saltus_i64 exact =
+        (saltus_tau_count(b->exact[chunk], poor) & done) | (b->exact[chunk] & ~done);
+    b->exact[chunk] = exact;
+    b->brief[chunk] |= done & SALTUS_LE(exact, saltus_splat_i64(-SALTUS_POOR_LEAPS));
     b->bad[chunk] |= bad & left;
     b->left[chunk] = left & negative & ~bad;
 }

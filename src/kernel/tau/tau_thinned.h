@@ -53,17 +53,20 @@ SALTUS_FN double saltus_leap_law(saltus_trajectory *p, int i, double time)
 {
     const double a = saltus_thinned_law(p, i, time);
     return SALTUS_RARE(p->n->idles && !(a >= 0.0)) &&
-                   saltus_tau_critical(p->n, 1, p->v, p->n->thinned[i], -1)
+                   saltus_tau_lacks(p->n, p->v, p->n->thinned[i], -1)
                ? 0.0
                : a;
 }
 
-/* What thinned law i adds to its value at one end of a leap of `length`, a third of which counts,
- * so that the mean over both ends is Simpson's of the leap. Below 0: it is no propensity. */
-SALTUS_FN double saltus_leap_mean(saltus_trajectory *p, int i, double end, double length)
+/* The mean of thinned law i over a leap of `length`, of the counts in p->v, by Simpson's rule from
+ * its value where the leap begins. Below 0: it is no propensity. */
+SALTUS_FN double saltus_leap_mean(saltus_trajectory *p, int i, double begin, double length)
 {
-    const double middle = saltus_leap_law(p, i, p->t + 0.5 * length);
-    return end >= 0.0 && middle >= 0.0 ? (1.0 / 3.0) * end + (2.0 / 3.0) * middle : -1.0;
+    const double middle = saltus_leap_law(p, i, p->t + 0.5 * length),
+                 end = saltus_leap_law(p, i, p->t + length);
+    return begin >= 0.0 && middle >= 0.0 && end >= 0.0
+               ? (1.0 / 6.0) * (begin + end) + (2.0 / 3.0) * middle
+               : -1.0;
 }
 
 /* Keep the laws as they are at the begin of a leap. */

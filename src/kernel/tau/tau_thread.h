@@ -52,9 +52,9 @@ typedef struct saltus_leaper {
 /* Numbers of a leap, by reaction. They stand beside the leaper, because what has an array whose
  * places are computed is in memory. */
 typedef struct saltus_firings {
-    double a[SALTUS_N_NUMBERS];    /* propensities; negative: it is critical */
-    double k[SALTUS_N_NUMBERS];    /* firings */
-    double more[SALTUS_N_NUMBERS]; /* propensities after them; then firings more, or fewer */
+    double a[SALTUS_N_NUMBERS]; /* propensities; negative: it is critical */
+    double first[SALTUS_N_NUMBERS], second[SALTUS_N_NUMBERS]; /* firings of the halves */
+    double more[SALTUS_N_NUMBERS]; /* propensities in the middle; then firings after it */
 } saltus_firings;
 
 /* Firings in a time `length` by the propensities before the leap. */
@@ -63,18 +63,19 @@ SALTUS_FN void saltus_leaper_predict(saltus_leaper *w, saltus_firings *f, double
     SALTUS_ONE_BY_ONE
     for (int r = 0; r < SALTUS_N_REACTIONS; ++r) {
         const double mean = f->a[r] * length;
-        double k = 0.0;
+        double k = 0.0, first = 0.0;
         if (mean > 0.0) {
             w->bad |= !(mean * SALTUS_LARGEST_CHANGE < SALTUS_MOST_FIRINGS);
             if (!w->bad) {
-                k = saltus_leap_poisson(&w->trajectory, &w->direct, &w->leap, mean);
+                k = saltus_leap_poisson(&w->trajectory, &w->direct, &w->leap, mean, &first);
             }
         }
-        f->k[r] = k;
+        f->first[r] = first;
+        f->second[r] = k - first;
     }
 }
 
-/* Firings more, or fewer, by the propensities after it, which are in f->more, and critical reaction
+/* Firings after the middle, by the propensities there, which are in f->more, and critical reaction
  * `one`. Returns 0 where there is no such number. */
 SALTUS_FN int saltus_leaper_correct(saltus_leaper *w, saltus_firings *f, double length, int one)
 {
@@ -86,15 +87,15 @@ SALTUS_FN int saltus_leaper_correct(saltus_leaper *w, saltus_firings *f, double 
         SALTUS_UNROLL
         for (int i = 0; i < 4; ++i) {
             const int r = first + i;
-            const double a = f->a[r], after = f->more[r],
-                         more = saltus_tau_more(0.5 * length, a, after),
-                         whole = saltus_tau_whole(more, words[i], f->k[r]);
+            const double a = f->a[r], middle = f->more[r], second = f->second[r],
+                         more = saltus_tau_more(length, a, middle, second),
+                         k = second + saltus_tau_whole(more, words[i], f->first[r] + second);
             if (r < SALTUS_N_REACTIONS) {
                 const int leaps = a > 0.0;
-                is_good &= !leaps || (after >= 0.0 && more * SALTUS_LARGEST_CHANGE < 0x1p50);
+                is_good &= !leaps || (middle >= 0.0 && more * SALTUS_LARGEST_CHANGE < 0x1p50);
                 w->bad |= leaps && (!(more * SALTUS_LARGEST_CHANGE < SALTUS_MOST_FIRINGS) ||
-                                    (SALTUS_MAY_LACK && after < 0.0));
-                f->more[r] = leaps ? whole : r == one ? 1.0 : 0.0;
+                                    (SALTUS_MAY_LACK && middle < 0.0));
+                f->more[r] = leaps ? k : r == one ? 1.0 : 0.0;
             }
         }
     }
@@ -107,7 +108,7 @@ SALTUS_FN saltus_attempt saltus_leaper_try(saltus_leaper *w, saltus_worker_state
                                            saltus_firings *f, double length, int one)
 {
     saltus_leaper_predict(w, f, length);
-    int moved = saltus_leaper_move(s, 1.0, f->k);
+    int moved = saltus_leaper_move(s, 1.0, f->first);
     int is_good = !(moved & SALTUS_MOVED_BELOW);
     if (is_good) {
         saltus_leaper_laws(s, f->more);
@@ -121,7 +122,7 @@ SALTUS_FN saltus_attempt saltus_leaper_try(saltus_leaper *w, saltus_worker_state
         }
     }
     if (!is_good) {
-        (void)saltus_leaper_move(s, -1.0, f->k);
+        (void)saltus_leaper_move(s, -1.0, f->first);
     }
     w->bad |= moved & SALTUS_MOVED_BEYOND;
     return is_good ? SALTUS_LEAPT : SALTUS_TOO_LONG;
@@ -178,11 +179,14 @@ SALTUS_FN void saltus_leaper_leap(saltus_leaper *w, saltus_worker_state *s, salt
         if (attempt == SALTUS_LEAPT) {
             double fired = 0.0;
             for (int r = 0; r < SALTUS_N_REACTIONS; ++r) {
-                fired += f->k[r] + f->more[r];
+                fired += f->first[r] + f->more[r];
             }
             p->t = t_next;
             p->fired += (uint64_t)(int64_t)fired;
             ++p->leaps;
+            p->exact =
+                (int32_t)saltus_tau_count(p->exact, -(one >= 0 && fired < SALTUS_SHORT_LEAP));
+            p->exact = p->exact <= -SALTUS_POOR_LEAPS ? w->leap.tau.n_exact : p->exact;
             w->bad |= saltus_state_refresh(s, a);
             return;
         }
@@ -207,7 +211,7 @@ SALTUS_FN void saltus_leaper_exact(saltus_leaper *w, saltus_worker_state *s, dou
     const int how = saltus_state_fire(s, total, saltus_from_word(words[1]), a, p->trajectory,
                                       event >> 1, (int)(event & 1));
     p->t = t_next;
-    --p->exact;
+    p->exact = p->exact > 1 ? p->exact - 1 : 1 - SALTUS_POOR_LEAPS;
     ++p->exact_steps;
     p->fired += SALTUS_IDLES && how & 2 ? 0 : 1;
     w->bad |= how & 1;

@@ -14,9 +14,11 @@ static void put_marks(const saltus_writer *w)
                 "    const double a%d = saltus_law%d(s);\n    const int is%d = a%d > 0.0 && (0", r,
                 r, r, r);
         for (int c = t->change_row[r]; c < t->change_row[r + 1]; ++c) {
-            if (t->change_amount[c] < 0) {
-                fprintf(w->out, " || SALTUS_X(%d) < few * %" PRId64 ".0", t->change_species[c],
-                        -t->change_amount[c]);
+            const int64_t amount = t->change_amount[c];
+            const int s = t->change_species[c];
+            if (amount < 0 || t->order[s] > 0.0) {
+                fprintf(w->out, " || SALTUS_X(%d) < few * %" PRId64 ".0", s,
+                        amount < 0 ? -amount : amount);
             }
         }
         fprintf(w->out,
