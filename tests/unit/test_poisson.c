@@ -298,11 +298,11 @@ static void halves_have_their_moments(void **state)
 {
     (void)state;
     for (double mean = 10.0; mean < 2e4; mean *= 1.37) {
-        const double most = mean + 12.0 * sqrt(mean) + 60.0, off = mean < 20.0 ? 0.8 : 0.6;
+        const double most = mean + 12.0 * sqrt(mean) + 60.0;
         double total = 0.0, first = 0.0, square = 0.0, product = 0.0;
         for (double k = 0.0; k < most; k += 1.0) {
             const double p = exp(k * log(mean) - mean - lgamma(k + 1.0));
-            const double half = saltus_poisson_half(k);
+            const double half = saltus_poisson_half(k, sqrt(mean));
             assert_true(half == floor(half) && half >= 0.0 && half <= k);
             total += p;
             first += p * half;
@@ -310,15 +310,29 @@ static void halves_have_their_moments(void **state)
             product += p * half * k;
         }
         assert_true(fabs(total - 1.0) < 1e-9);
-        assert_true(fabs(first - 0.5 * mean) < 0.125);
-        assert_true(fabs(square - first * first - 0.5 * mean) < off);
-        assert_true(fabs(product - first * mean - 0.5 * mean) < off);
+        assert_true(fabs(first - 0.5 * mean) < 0.03);
+        assert_true(fabs(square - first * first - 0.5 * mean) < 0.6 + 0.01 * mean);
+        assert_true(fabs(product - first * mean - 0.5 * mean) < 0.06);
     }
     for (double k = 1e9; k < 1e13; k *= 7.0) {
         const double even = 2.0 * floor(0.5 * k), root = 0.5 * sqrt(even);
-        assert_true(fabs(saltus_poisson_half(even) - 0.5 * even - root) < 1.0);
-        assert_true(fabs(saltus_poisson_half(even + 1.0) - 0.5 * even + root) < 2.0);
+        assert_true(fabs(saltus_poisson_half(even, sqrt(even)) - 0.5 * even - root) < 1.0);
+        assert_true(fabs(saltus_poisson_half(even + 1.0, sqrt(even)) - 0.5 * even + root) < 2.0);
     }
+}
+
+/* Each firing's bit counts, and no other. */
+static void halves_of_few_are_bits(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 64; ++k) {
+        const uint64_t mask = ((uint64_t)1 << k) - 1;
+        assert_true(saltus_poisson_half_of_few(k, 0xffffffffu, 0xffffffffu) == k);
+        assert_true(saltus_poisson_half_of_few(k, 0, 0) == 0.0);
+        assert_true(saltus_poisson_half_of_few(k, ~mask >> 32, ~mask & 0xffffffffu) == 0.0);
+        assert_true(saltus_poisson_half_of_few(k, 0xaaaaaaaau, 0xaaaaaaaau) == k / 2);
+    }
+    assert_true(saltus_poisson_half_of_few(40, 0x80, 0x80000001u) == 3.0);
 }
 
 int main(void)
@@ -332,6 +346,7 @@ int main(void)
         cmocka_unit_test(attempts_at_the_ends_are_sound),
         cmocka_unit_test(hat_and_squeezes_hold),
         cmocka_unit_test(halves_have_their_moments),
+        cmocka_unit_test(halves_of_few_are_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -385,13 +385,11 @@ static saltus_status prepare(lane_group *c, saltus_error *err)
     b->v = rows(n->n_rows);
     b->a = rows(n->n_reactions);
     b->change = rows(n->n_species);
-    b->first = rows(n->n_reactions);
     b->second = rows(n->n_reactions);
     b->middle = rows(n->n_rows);
     b->drift = rows(n->n_species);
     b->spread = rows(n->n_species);
-    SALTUS_NEED(b->v && b->a && b->change && b->first && b->second && b->middle && b->drift &&
-                b->spread);
+    SALTUS_NEED(b->v && b->a && b->change && b->second && b->middle && b->drift && b->spread);
     for (int r = 0; r < n->n_reactions; ++r) {
         c->lanes.rate[r] = saltus_splat(n->rate[r]);
     }
@@ -437,7 +435,6 @@ done:
         free(c->leaps.v);
         free(c->leaps.a);
         free(c->leaps.change);
-        free(c->leaps.first);
         free(c->leaps.second);
         free(c->leaps.middle);
         free(c->leaps.drift);

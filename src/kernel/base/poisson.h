@@ -60,16 +60,43 @@ SALTUS_FN saltus_f64 saltus_poisson_invert(saltus_f64 mean, saltus_f64 u)
     return k;
 }
 
-/** What of a Poisson variate k of a mean from 10 on falls into the first half of its time: k / 2 +
- * sqrt(k) / 2 when k is even, else k / 2 - sqrt(k) / 2, rounded by the next two bits of k. Its mean
- * and variance, and its covariance with k, are those of a variate of half the mean: the lowest bits
- * of k are as good as random, and tell nothing of how large it is. */
-SALTUS_FN saltus_f64 saltus_poisson_half(saltus_f64 k)
+/* How many of 64 bits are set. */
+SALTUS_FN saltus_u64 saltus_popcount(saltus_u64 x)
 {
-    const saltus_f64 half = 0.5 * k, whole = saltus_floor(half), deviation = 0.5 * saltus_sqrt(k);
+#if SALTUS_LANES == 1
+    return (saltus_u64)(SALTUS_POPCOUNT((uint32_t)x) + SALTUS_POPCOUNT((uint32_t)(x >> 32)));
+#else
+    x = x - (x >> 1 & 0x5555555555555555u);
+    x = (x & 0x3333333333333333u) + (x >> 2 & 0x3333333333333333u);
+    x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+    x = x + (x >> 8);
+    x = x + (x >> 16);
+    return (x + (x >> 32)) & 127;
+#endif
+}
+
+/** How many of k < 64 firings fall into the first half of their time: a bit of two words, upper
+ * halves zero, decides each. Of a Poisson variate both halves are independent ones then. */
+SALTUS_FN saltus_f64 saltus_poisson_half_of_few(saltus_f64 k, saltus_u64 high, saltus_u64 low)
+{
+    const saltus_u64 n = SALTUS_AS_U64(k + 0x1p52) & 63, one = (n & 0) + 1;
+    const saltus_u64 bits = (high << 32 | low) & ((one << n) - 1);
+    return SALTUS_TO_F64(SALTUS_AS_I64(saltus_popcount(bits)));
+}
+
+/** What of a Poisson variate k falls into the first half of its time, root being the square root of
+ * its mean, from 10 on: k / 2 + root / 2 when k is even, else k / 2 - root / 2, rounded by the next
+ * two bits of k. Its mean and its covariance with k are those of a variate of half the mean, and
+ * its variance is but for some per cent: the lowest bits of k are as good as random, and tell
+ * nothing of how large it is. */
+SALTUS_FN saltus_f64 saltus_poisson_half(saltus_f64 k, saltus_f64 root)
+{
+    const saltus_f64 half = 0.5 * k, whole = saltus_floor(half), odd = half - whole;
     const saltus_f64 bits = whole - 4.0 * saltus_floor(0.25 * whole);
-    const saltus_mask even = SALTUS_EQ(whole, half);
-    return saltus_floor(half + saltus_select(even, deviation, -deviation) + (0.25 * bits + 0.125));
+    const saltus_f64 first = saltus_floor(half + root * (0.5 - 2.0 * odd) + (0.25 * bits + 0.125));
+    const saltus_f64 none = saltus_splat(0.0);
+    const saltus_f64 some = saltus_select(SALTUS_LT(first, none), none, first);
+    return saltus_select(SALTUS_LT(k, some), k, some);
 }
 
 /* ln k! for whole k in [0, 10); 0 for others. */
@@ -107,14 +134,15 @@ SALTUS_FN saltus_f64 saltus_poisson_log(saltus_f64 mean, saltus_f64 k)
 
 /** What attempts at one mean have in common. */
 typedef struct saltus_poisson {
-    saltus_f64 mean, a, b, squeeze;
+    saltus_f64 mean, root, a, b, squeeze;
 } saltus_poisson;
 
 SALTUS_FN saltus_poisson saltus_poisson_of(saltus_f64 mean)
 {
     saltus_poisson p;
     p.mean = mean;
-    p.b = 0.931 + 2.53 * saltus_sqrt(mean);
+    p.root = saltus_sqrt(mean);
+    p.b = 0.931 + 2.53 * p.root;
     p.a = -0.059 + 0.02483 * p.b;
     p.squeeze = 0.9277 - 3.6224 / (p.b - 2.0);
     return p;

@@ -199,7 +199,7 @@ enum {
     SALTUS_SHORT_LEAP = 10, /* mean waits: a shorter leap does not pay */
     /* So many leaps in a row that a critical reaction ends before so many firings do not either.
      * After the exact steps that follow the first such leap is enough. */
-    SALTUS_POOR_LEAPS = 12,
+    SALTUS_POOR_LEAPS = 6,
 };
 
 /* Blocks of random words of one trajectory, drawn many at a time. */
@@ -216,10 +216,10 @@ typedef struct saltus_leap {
     /* [species] mean and variance of its change per time; when the mean has been used, its loss
      * over its bound, per time. */
     double *drift, *spread;
-    int64_t *change;        /* [species] change by a leap */
-    double *first, *second; /* [reaction] firings of the halves of a leap */
-    double fired;           /* firings of all reactions in a leap */
-    uint8_t *critical;      /* [reaction] */
+    int64_t *change;   /* [species] change by a leap */
+    double *second;    /* [reaction] firings that are drawn for the second half of a leap */
+    double fired;      /* firings of all reactions in a leap */
+    uint8_t *critical; /* [reaction] */
 #if !SALTUS_DEVICE
     saltus_words words;
     void (*fill)(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_words *words);
@@ -357,7 +357,6 @@ SALTUS_FN int32_t saltus_ode_components(const saltus_tables *t, int is_mean)
     X(double, leap, drift, t->n_species)                                                           \
     X(double, leap, spread, t->n_species)                                                          \
     X(int64_t, leap, change, t->n_species)                                                         \
-    X(double, leap, first, t->n_reactions)                                                         \
     X(double, leap, second, t->n_reactions)                                                        \
     X(uint8_t, leap, critical, t->n_reactions)
 /* of n components; those of a step first */

@@ -129,16 +129,22 @@ SALTUS_FN saltus_f64 saltus_tau_more(saltus_f64 length, saltus_f64 before, saltu
                                      saltus_f64 second)
 {
     const saltus_f64 more = length * (middle - before), mean = length * before,
-                     share = second / (0.5 * mean), one = saltus_splat(1.0);
+                     least = saltus_splat(0x1p-100), one = saltus_splat(1.0),
+                     half = 0.5 * saltus_select(SALTUS_LT(mean, least), least, mean);
+#if SALTUS_LANES == 1
+    const double share = saltus_divide(second, half);
+#else
+    const saltus_f64 share = second / half;
+#endif
     const saltus_mask few = SALTUS_LT(mean, saltus_splat(saltus_poisson_inversion));
     const saltus_f64 of_few = saltus_select(SALTUS_LT(more, saltus_splat(0.0)), share, one);
     return more * saltus_select(few, of_few, 0.5 + 0.5 * share);
 }
 
-/** That number rounded randomly by a word, and not below -k, as there are only k firings. */
-SALTUS_FN saltus_f64 saltus_tau_whole(saltus_f64 more, saltus_u64 word, saltus_f64 k)
+/** The second half's firings, so many more, rounded randomly by a word; none where fewer. */
+SALTUS_FN saltus_f64 saltus_tau_whole(saltus_f64 more, saltus_u64 word, saltus_f64 second)
 {
-    return saltus_tau_larger(saltus_round_randomly(more, word), -k);
+    return second + saltus_tau_larger(saltus_round_randomly(more, word), -second);
 }
 
 #endif

@@ -118,24 +118,31 @@ SALTUS_FN double saltus_leap_wait(const saltus_trajectory *p, uint32_t word)
                : saltus_exponential32(word);
 }
 
-/* A Poisson variate; *first becomes what of it falls into the first half of the leap. */
-SALTUS_LARGE_FN double saltus_leap_poisson(saltus_trajectory *p, saltus_direct *d, saltus_leap *l,
-                                           double mean, double *first)
+/* Firings in the halves of a leap. */
+typedef struct saltus_halves {
+    double first, second;
+} saltus_halves;
+
+/* A Poisson variate, in halves. */
+SALTUS_LARGE_FN saltus_halves saltus_leap_poisson(saltus_trajectory *p, saltus_direct *d,
+                                                  saltus_leap *l, double mean)
 {
     uint32_t w[4];
+    double k, first;
     if (mean < saltus_poisson_inversion) {
         saltus_leap_draw(p, d, l, w);
-        *first = saltus_poisson_invert(0.5 * mean, saltus_unit53(w[0], w[1]));
-        return *first + saltus_poisson_invert(0.5 * mean, saltus_unit53(w[2], w[3]));
+        k = saltus_poisson_invert(mean, saltus_unit53(w[0], w[1]));
+        first = saltus_poisson_half_of_few(k, w[2], w[3]);
+    } else {
+        const saltus_poisson law = saltus_poisson_of(mean);
+        do {
+            saltus_leap_draw(p, d, l, w);
+        } while (!saltus_poisson_attempt(&law, saltus_unit53(w[0], w[1]), saltus_unit53(w[2], w[3]),
+                                         &k));
+        first = saltus_poisson_half(k, law.root);
     }
-    const saltus_poisson law = saltus_poisson_of(mean);
-    double k;
-    do {
-        saltus_leap_draw(p, d, l, w);
-    } while (
-        !saltus_poisson_attempt(&law, saltus_unit53(w[0], w[1]), saltus_unit53(w[2], w[3]), &k));
-    *first = saltus_poisson_half(k);
-    return k;
+    const saltus_halves halves = {first, k - first};
+    return halves;
 }
 
 /* The fastest relaxation among reactions that may fire in a leap, from the losses in l->drift. */
@@ -261,18 +268,16 @@ SALTUS_FN saltus_attempt saltus_leap_predict(saltus_trajectory *p, saltus_direct
     l->fired = 0.0;
     for (int r = 0; r < n->n_reactions; ++r) {
         const double mean = d->values[SALTUS_AT(r)] * length;
-        l->first[SALTUS_AT(r)] = l->second[SALTUS_AT(r)] = 0.0;
+        l->second[SALTUS_AT(r)] = 0.0;
         if (!(mean > 0.0) || l->critical[SALTUS_AT(r)]) {
             continue;
         }
         if (!(mean * (double)n->largest_change < 0x1p50)) { /* variates are whole far beyond */
             return SALTUS_TOO_LONG;
         }
-        double first;
-        const double k = saltus_leap_poisson(p, d, l, mean, &first);
-        l->first[SALTUS_AT(r)] = first;
-        l->second[SALTUS_AT(r)] = k - first;
-        saltus_leap_fire(n, l, r, first);
+        const saltus_halves halves = saltus_leap_poisson(p, d, l, mean);
+        l->second[SALTUS_AT(r)] = halves.second;
+        saltus_leap_fire(n, l, r, halves.first);
     }
     return saltus_leap_attempt(p, l);
 }
@@ -313,8 +318,7 @@ SALTUS_FN saltus_attempt saltus_leap_correct(saltus_trajectory *p, saltus_direct
         if (!(middle >= 0.0) || !(more * (double)n->largest_change < 0x1p50)) {
             return SALTUS_TOO_LONG;
         }
-        saltus_leap_fire(
-            n, l, r, second + saltus_tau_whole(more, w[r % 4], l->first[SALTUS_AT(r)] + second));
+        saltus_leap_fire(n, l, r, saltus_tau_whole(more, w[r % 4], second));
     }
     return SALTUS_LEAPT;
 }

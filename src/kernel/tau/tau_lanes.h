@@ -29,7 +29,7 @@ typedef struct saltus_leaps {
     saltus_f64 *v;              /* [chunk][row] as in tables.h */
     saltus_f64 *a;              /* [chunk][reaction] propensities; negative: it is critical */
     saltus_f64 *change;         /* [chunk][species] by a leap */
-    saltus_f64 *first, *second; /* [chunk][reaction] firings of the halves of a leap */
+    saltus_f64 *second;         /* [chunk][reaction] drawn for the second half of a leap */
     saltus_f64 *middle;         /* [row] in the middle of a chunk's leap */
     saltus_f64 *drift, *spread; /* [species] mean, later relaxation, and variance, as in state.h */
     saltus_f64 t[SALTUS_LEAP_CHUNKS];
@@ -43,13 +43,14 @@ typedef struct saltus_leaps {
     saltus_f64 step[SALTUS_LEAP_CHUNKS], length[SALTUS_LEAP_CHUNKS], t_next[SALTUS_LEAP_CHUNKS];
     saltus_f64 goal[SALTUS_LEAP_CHUNKS]; /* a critical reaction's */
     saltus_f64 sum[SALTUS_LEAP_CHUNKS];  /* reactions */
-    /* of one reaction: k firings, where few `half` of them in the first half of a leap */
+    /* of one reaction: k firings, and where they are few, those of the first half */
     saltus_f64 mean[SALTUS_LEAP_CHUNKS + 1], k[SALTUS_LEAP_CHUNKS + 1],
         half[SALTUS_LEAP_CHUNKS + 1];
-    saltus_f64 u[SALTUS_LEAP_CHUNKS], u2[SALTUS_LEAP_CHUNKS]; /* of a list's slots */
-    saltus_mask one[SALTUS_LEAP_CHUNKS];                      /* a critical reaction ends it */
-    saltus_mask left[SALTUS_LEAP_CHUNKS];                     /* they have not leapt yet */
-    saltus_mask brief[SALTUS_LEAP_CHUNKS];                    /* their leap is not worth while */
+    saltus_f64 u[SALTUS_LEAP_CHUNKS], u2[SALTUS_LEAP_CHUNKS];  /* of a list's slots */
+    saltus_u64 w2[SALTUS_LEAP_CHUNKS], w3[SALTUS_LEAP_CHUNKS]; /* the words of u2 */
+    saltus_mask one[SALTUS_LEAP_CHUNKS];                       /* a critical reaction ends it */
+    saltus_mask left[SALTUS_LEAP_CHUNKS];                      /* they have not leapt yet */
+    saltus_mask brief[SALTUS_LEAP_CHUNKS];                     /* their leap is not worth while */
     saltus_mask bad[SALTUS_LEAP_CHUNKS]; /* only tau.h can tell what becomes of them */
 } saltus_leaps;
 
@@ -203,6 +204,8 @@ SALTUS_FN void saltus_leaps_draw(uint64_t seed, saltus_leaps *b, int32_t *slots,
                       SALTUS_AS_U64(saltus_gather(b->block, slots + i)), w);
         b->u[i / SALTUS_LANES] = saltus_unit53(w[0], w[1]);
         b->u2[i / SALTUS_LANES] = saltus_unit53(w[2], w[3]);
+        b->w2[i / SALTUS_LANES] = w[2];
+        b->w3[i / SALTUS_LANES] = w[3];
     }
     for (int i = 0; i < n; ++i) {
         ++((uint64_t *)b->block)[slots[i]];
@@ -214,9 +217,10 @@ SALTUS_OUTLINE void saltus_leaps_invert(uint64_t seed, saltus_leaps *b, int32_t 
 {
     saltus_leaps_draw(seed, b, slots, n, SALTUS_IDLE_SLOT);
     for (int i = 0; i < n; i += SALTUS_LANES) {
-        const saltus_f64 mean = 0.5 * SALTUS_AS_F64(saltus_gather(b->mean, slots + i));
-        const saltus_f64 half = saltus_poisson_invert(mean, b->u[i / SALTUS_LANES]);
-        const saltus_f64 k = half + saltus_poisson_invert(mean, b->u2[i / SALTUS_LANES]);
+        const saltus_f64 mean = SALTUS_AS_F64(saltus_gather(b->mean, slots + i));
+        const saltus_f64 k = saltus_poisson_invert(mean, b->u[i / SALTUS_LANES]);
+        const saltus_f64 half =
+            saltus_poisson_half_of_few(k, b->w2[i / SALTUS_LANES], b->w3[i / SALTUS_LANES]);
         saltus_scatter(b->half, slots + i, SALTUS_AS_I64(half));
         saltus_scatter(b->k, slots + i, SALTUS_AS_I64(k));
     }
@@ -321,8 +325,8 @@ SALTUS_FN void saltus_leaps_fire(const saltus_tables *n, uint64_t seed, saltus_l
     for (int chunk = 0; chunk < n_chunks; ++chunk) {
         const saltus_mask few = SALTUS_LT(b->mean[chunk], saltus_splat(saltus_poisson_inversion));
         const saltus_f64 k = b->k[chunk],
-                         first = saltus_select(few, b->half[chunk], saltus_poisson_half(k));
-        b->first[chunk * n->n_reactions + r] = first;
+                         many = saltus_poisson_half(k, saltus_sqrt(b->mean[chunk])),
+                         first = saltus_select(few, b->half[chunk], many);
         b->second[chunk * n->n_reactions + r] = k - first;
         saltus_leaps_add(n, b, chunk, r, first);
     }
@@ -354,7 +358,7 @@ SALTUS_FN void saltus_leaps_correct(const saltus_tables *n, uint64_t seed, saltu
                                     int chunk)
 {
     const saltus_mask good = saltus_leaps_attempt(n, b, chunk);
-    const saltus_f64 *a = b->a + chunk * n->n_reactions, *first = b->first + chunk * n->n_reactions,
+    const saltus_f64 *a = b->a + chunk * n->n_reactions,
                      *second = b->second + chunk * n->n_reactions;
     saltus_mask bad = good & 0;
     saltus_u64 w[4];
@@ -373,9 +377,8 @@ SALTUS_FN void saltus_leaps_correct(const saltus_tables *n, uint64_t seed, saltu
         const saltus_f64 more = saltus_tau_more(b->length[chunk], a[r], middle, second[r]);
         wrong |= ~SALTUS_LT(more * (double)n->largest_change, saltus_splat(0x1p44));
         bad |= fires & wrong;
-        const saltus_f64 change =
-            second[r] + saltus_tau_whole(more, w[r % 4], first[r] + second[r]);
-        saltus_leaps_add(n, b, chunk, r, SALTUS_AS_F64(SALTUS_AS_I64(change) & fires));
+        const saltus_f64 k = saltus_tau_whole(more, w[r % 4], second[r]);
+        saltus_leaps_add(n, b, chunk, r, SALTUS_AS_F64(SALTUS_AS_I64(k) & fires));
     }
     const saltus_mask one = b->one[chunk] & good;
     if (saltus_any(one)) {

@@ -53,7 +53,7 @@ typedef struct saltus_leaper {
  * places are computed is in memory. */
 typedef struct saltus_firings {
     double a[SALTUS_N_NUMBERS]; /* propensities; negative: it is critical */
-    double first[SALTUS_N_NUMBERS], second[SALTUS_N_NUMBERS]; /* firings of the halves */
+    double first[SALTUS_N_NUMBERS], second[SALTUS_N_NUMBERS]; /* firings drawn for the halves */
     double more[SALTUS_N_NUMBERS]; /* propensities in the middle; then firings after it */
 } saltus_firings;
 
@@ -63,15 +63,15 @@ SALTUS_FN void saltus_leaper_predict(saltus_leaper *w, saltus_firings *f, double
     SALTUS_ONE_BY_ONE
     for (int r = 0; r < SALTUS_N_REACTIONS; ++r) {
         const double mean = f->a[r] * length;
-        double k = 0.0, first = 0.0;
+        saltus_halves halves = {0.0, 0.0};
         if (mean > 0.0) {
             w->bad |= !(mean * SALTUS_LARGEST_CHANGE < SALTUS_MOST_FIRINGS);
             if (!w->bad) {
-                k = saltus_leap_poisson(&w->trajectory, &w->direct, &w->leap, mean, &first);
+                halves = saltus_leap_poisson(&w->trajectory, &w->direct, &w->leap, mean);
             }
         }
-        f->first[r] = first;
-        f->second[r] = k - first;
+        f->first[r] = halves.first;
+        f->second[r] = halves.second;
     }
 }
 
@@ -89,7 +89,7 @@ SALTUS_FN int saltus_leaper_correct(saltus_leaper *w, saltus_firings *f, double 
             const int r = first + i;
             const double a = f->a[r], middle = f->more[r], second = f->second[r],
                          more = saltus_tau_more(length, a, middle, second),
-                         k = second + saltus_tau_whole(more, words[i], f->first[r] + second);
+                         k = saltus_tau_whole(more, words[i], second);
             if (r < SALTUS_N_REACTIONS) {
                 const int leaps = a > 0.0;
                 is_good &= !leaps || (middle >= 0.0 && more * SALTUS_LARGEST_CHANGE < 0x1p50);
