@@ -8,6 +8,7 @@
 enum {
     LARGEST_BLOCK = 1024,
     FULL = 1024,           /* threads of a multiprocessor; more do not make it faster */
+    SMALL = 16,            /* reactions and species of a model whose leaps fit into 128 registers */
     RESERVED_BYTES = 1024, /* shared memory that the driver takes for each block */
     SHARED_TABLES =
         24 << 10, /* largest tables that go there when the workspace is in global memory */
@@ -418,13 +419,17 @@ saltus_layout saltus_layout_choose(const saltus_tables *tables, saltus_needs nee
 /* How many blocks of a multiprocessor registers should suffice for: as many as use all of it, where
  * they fit into shared memory, or, with state in registers, as many as fit; 0: the compiler
  * chooses. */
-static int least_blocks(const saltus_ssa_layout *layout, const saltus_limits *limits)
+static int least_blocks(const saltus_ssa_layout *layout, const saltus_tables *tables,
+                        const saltus_limits *limits)
 {
     const bool is_global = layout->workspace_doubles > 0 && !layout->workspace_is_shared;
     const int fit = (int)(limits->bytes / ((int64_t)layout->shared_bytes + RESERVED_BYTES)),
               full = FULL / layout->block;
     const bool leaps_in_registers =
         layout->state == SALTUS_STATE_REGISTERS && saltus_method_of(layout->needs.method)->leaps;
+    if (leaps_in_registers && tables->n_reactions + tables->n_species <= SMALL) {
+        return 2; /* which leaps of few reactions need hardly fewer registers for */
+    }
     if ((layout->state == SALTUS_STATE_HUBS && layout->threads_each == 1) || leaps_in_registers) {
         return 1; /* they wait for memory: few without spills are better */
     }
@@ -450,7 +455,7 @@ saltus_status saltus_layout_make(saltus_layout layout, const saltus_tables *tabl
                     saltus_layout_of(layout)->name, against);
     }
     SALTUS_TRY(entries[find(layout)].of[needs.method].make(out, tables, limits, block, err));
-    out->least_blocks = least_blocks(out, limits);
+    out->least_blocks = least_blocks(out, tables, limits);
 done:
     if (status != SALTUS_OK) {
         saltus_layout_free(out);
