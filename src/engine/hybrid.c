@@ -131,6 +131,7 @@ saltus_status saltus_hybrid_create(const saltus_tables *t, double least, saltus_
     ARRAY(kept, s)
     ARRAY(matrix, SALTUS_NOISE_MATRICES * m * m)
     ARRAY(vector, SALTUS_NOISE_VECTORS * m)
+    ARRAY(bend, 2 * r)
     for (int i = 0; i < t->n_reactions; ++i) {
         read_law(&w, i);
         row[i + 1] = (int32_t)w.n_found;
@@ -190,6 +191,7 @@ void saltus_hybrid_destroy(saltus_hybrid *h)
                          h->kept,
                          h->matrix,
                          h->vector,
+                         h->bend,
                          (void *)(uintptr_t)h->read_row,
                          (void *)(uintptr_t)h->read,
                          (void *)(uintptr_t)h->by_size,

@@ -297,6 +297,40 @@ static void a_switched_protein_is_beta(void **state)
     free(s.x);
 }
 
+/* Laws that bend at the mean of what fluctuates see its deviations: 20,000 molecules come and go,
+ * of variance 20,000 (1 - e^-2t). */
+static void laws_that_bend_follow_deviations(void **state)
+{
+    static const char text[] =
+        "species: {X: 20000, Y: 0, Z: 0, W: 0}\n"
+        "reactions:\n"
+        "  make: 0 -> X @ 20000\n"
+        "  die: X -> 0 @ 1\n"
+        "  square: {equation: 0 -> Y, law: \"0.0001*(X - 20000)^2\"}\n"
+        "  above: {equation: 0 -> Z, law: \"0.1*max(0, X - 20000)\"}\n"
+        "  often: {equation: 0 -> W, law: \"piecewise(10, X > 20300, 0)\"}\n";
+    enum { PANELS = 4000 };
+    const double t = 10.0;
+    double square = 0.0, above = 0.0, often = 0.0;
+    saltus_plan_options o = options("hybrid", "Y,Z,W");
+    (void)state;
+    for (int i = 0; i < PANELS; ++i) {
+        const double at = t * (i + 0.5) / PANELS, width = t / PANELS;
+        const double sd = sqrt(20000.0 * (1.0 - exp(-2.0 * at)));
+        square += width * 1e-4 * sd * sd;
+        above += width * 0.1 * sd * 0.3989422804;
+        often += width * 10.0 * 0.5 * erfc(300.5 / sd / sqrt(2.0));
+    }
+    samples s = run(text, &o, &t, 1, scaled(1500));
+    const double expected[] = {square, above, often};
+    for (int column = 0; column < 3; ++column) {
+        const double error = sqrt(covariance(&s, 0, column, 0, column) / (double)s.n);
+        check_near(mean(&s, 0, column), expected[column], 5.0 * error + 0.05 * expected[column],
+                   "a law that bends");
+    }
+    free(s.x);
+}
+
 /* Events that read many molecules: Y, of few, has noise of its own and what comes of that of X,
  * which is as large here: Var Y = E Y + (c / d) Cov, by the linear equations of both moments. */
 static void noise_reaches_events(void **state)
@@ -620,6 +654,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(rounding_takes_no_more_than_there_is),
         cmocka_unit_test(no_event_takes_parts_of_molecules),
         cmocka_unit_test(a_switched_protein_is_beta),
+        cmocka_unit_test(laws_that_bend_follow_deviations),
         cmocka_unit_test(noise_reaches_events),
         cmocka_unit_test(what_happens_beside_a_flow_leaves_it_alone),
         cmocka_unit_test(what_events_set_flows_on),

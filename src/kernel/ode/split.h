@@ -70,6 +70,7 @@ typedef struct saltus_hybrid {
     /* Of noise.h: matrices and vectors of components. */
     double *matrix;
     double *vector;
+    double *bend; /* [reaction][2] of hybrid.h: how far a law bends, and its largest value */
 } saltus_hybrid;
 
 /* Which laws move, and the components of what flows. */
