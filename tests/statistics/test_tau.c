@@ -339,6 +339,27 @@ static void few_molecules_are_exact_beside_many(void **state)
     saltus_model_destroy(m);
 }
 
+/* A critical reaction whose law falls by some per cent in a leap: makes of R by A, of which c (1 -
+ * e^-t) are left. By the propensities before leaps there would be 1.5 % more. */
+static void critical_reactions_follow_their_laws(void **state)
+{
+    const double t = 3.0, mean = 3.0 * (1.0 - exp(-t));
+    const saltus_plan_options tau = by("tau");
+    const int64_t n = scaled(600000);
+    (void)state;
+    saltus_model *m = bits_parse("species: {R: 0, A: 10000}\nreactions:\n"
+                                 "  decay: A -> 0 @ 1\n  make: A -> A + R @ 0.0003\n"
+                                 "  lose: R -> 0 @ 1e-9\n");
+    int64_t *x = tau_counts(m, &tau, n, t);
+    const summary found = summarise(x, n, 2);
+    if (fabs(found.mean - mean) > 0.002 * mean + 5.0 * found.mean_error ||
+        fabs(found.sd - sqrt(mean)) > 0.005 * sqrt(mean) + 5.0 * found.sd_error) {
+        fail_msg("mean %g, sd %g in place of %g and %g", found.mean, found.sd, mean, sqrt(mean));
+    }
+    free(x);
+    saltus_model_destroy(m);
+}
+
 /* A reaction that fires less than once in a leap follows what fluctuates up and down alike: K
  * firings of mean r t X, with the variance that X adds, 2 r^2 X t / death. */
 static void slow_reactions_follow_fluctuations(void **state)
@@ -685,6 +706,7 @@ int main(void)
         cmocka_unit_test(exact_steps_are_exact),
         cmocka_unit_test(critical_reactions_fire_one_by_one),
         cmocka_unit_test(few_molecules_are_exact_beside_many),
+        cmocka_unit_test(critical_reactions_follow_their_laws),
         cmocka_unit_test(slow_reactions_follow_fluctuations),
         cmocka_unit_test(leaps_below_zero_are_taken_back),
         cmocka_unit_test(steady_states_are_as_wide_as_they_should_be),

@@ -191,14 +191,14 @@ typedef struct saltus_draws {
 /** How tau-leaping chooses its steps; Cao, Gillespie, Petzold 2006. */
 typedef struct saltus_tau {
     double epsilon;     /* a propensity may change by this share in a leap; in (0, 1) */
-    int32_t n_critical; /* a reaction of which so many firings exhaust or double a species is */
+    int32_t n_critical; /* a reaction of which fewer firings exhaust or double a species is */
     int32_t n_exact;    /* exact steps where leaps do not pay */
 } saltus_tau;
 
 enum {
     SALTUS_SHORT_LEAP = 10, /* mean waits: a shorter leap does not pay */
-    /* So many leaps in a row that a critical reaction ends before so many firings do not either.
-     * After the exact steps that follow the first such leap is enough. */
+    /* Nor do leaps that a candidate of critical reactions ends before so many firings: after this
+     * many in a row there are exact steps, and after these one such leap is enough for more. */
     SALTUS_POOR_LEAPS = 6,
 };
 

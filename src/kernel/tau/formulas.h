@@ -50,8 +50,9 @@ SALTUS_FN saltus_mask saltus_tau_lacks(const saltus_tables *n, const saltus_f64 
 }
 
 /** Where reaction r is critical among the lanes `fires`: fewer than n_critical firings may exhaust
- * a species that it takes from, or double one that a law reads, of the counts v. The former are the
- * paper's; of the latter single molecules matter, which would come at the ends of leaps. */
+ * a species that it takes from, or double one that a law or a trigger reads, of the counts v. The
+ * former are the paper's. What the latter make would come at the ends of leaps, and live too long.
+ */
 SALTUS_FN saltus_mask saltus_tau_critical(const saltus_tables *n, int n_critical,
                                           const saltus_f64 *v, int r, saltus_mask fires)
 {
@@ -113,6 +114,18 @@ SALTUS_FN saltus_f64 saltus_tau_step(saltus_f64 fastest, saltus_f64 relaxation)
     return 1.0 / saltus_tau_larger(fastest, relaxation * (1.0 / SALTUS_RELAXED));
 }
 
+/* Candidates of critical reactions come so many times as often as before the leap they would fire;
+ * more than their propensities grow by in it. */
+#define SALTUS_CRITICAL_MARGIN 1.125
+
+/** Where a candidate fires, of a critical reaction whose propensity was `before` when it was drawn,
+ * and is `end` where it comes: thinning, by a word. */
+SALTUS_FN saltus_mask saltus_tau_accepts(saltus_u64 word, saltus_f64 before, saltus_f64 end)
+{
+    const saltus_f64 u = SALTUS_TO_F64(SALTUS_AS_I64(word)) * 0x1p-32;
+    return SALTUS_LT(u * (SALTUS_CRITICAL_MARGIN * before), end);
+}
+
 /** What becomes of `exact`, in which below 0 the leaps in a row are counted that did not pay, after
  * a leap that did not where `poor`. */
 SALTUS_FN saltus_i64 saltus_tau_count(saltus_i64 exact, saltus_mask poor)
@@ -141,7 +154,8 @@ SALTUS_FN saltus_f64 saltus_tau_more(saltus_f64 length, saltus_f64 before, saltu
     return more * saltus_select(few, of_few, 0.5 + 0.5 * share);
 }
 
-/** The second half's firings, so many more, rounded randomly by a word; none where fewer. */
+/** The second half's firings: those drawn and so many more, rounded randomly by a word, or none
+ * where that is below 0. */
 SALTUS_FN saltus_f64 saltus_tau_whole(saltus_f64 more, saltus_u64 word, saltus_f64 second)
 {
     return second + saltus_tau_larger(saltus_round_randomly(more, word), -second);

@@ -297,10 +297,31 @@ SALTUS_FN double saltus_leap_middle(saltus_trajectory *p, int r, double length)
     return SALTUS_RARE(p->n->idles && !(a >= 0.0)) && saltus_tau_lacks(p->n, p->v, r, -1) ? 0.0 : a;
 }
 
+/* A critical reaction that may end a leap. */
+typedef struct saltus_ending {
+    int r;         /* -1: there is none */
+    uint32_t word; /* decides whether it fires */
+    double before; /* its propensity when it was drawn */
+} saltus_ending;
+
+/* Its propensity at the end of a leap of `length`, of which the middle's is known. */
+SALTUS_FN double saltus_leap_end(saltus_trajectory *p, const saltus_direct *d, int r, double length,
+                                 double middle)
+{
+    const double half = middle - d->values[SALTUS_AT(r)];
+    (void)p, (void)length;
+#if SALTUS_THINNED
+    if (p->n->n_thinned > 0 && p->n->thinned_of[r] >= 0) {
+        return saltus_leap_law(p, p->n->thinned_of[r], p->t + length) + half;
+    }
+#endif
+    return middle + half;
+}
+
 /* Firings of the second half, so many more, or fewer, that those of the leap are by the
- * propensities in its middle. */
+ * propensities in its middle; and the critical reaction at its end, if it fires. */
 SALTUS_FN saltus_attempt saltus_leap_correct(saltus_trajectory *p, saltus_direct *d, saltus_leap *l,
-                                             double length)
+                                             double length, const saltus_ending *one)
 {
     const saltus_tables *n = p->n;
     uint32_t w[4];
@@ -310,12 +331,20 @@ SALTUS_FN saltus_attempt saltus_leap_correct(saltus_trajectory *p, saltus_direct
         if (r % 4 == 0) {
             saltus_leap_draw(p, d, l, w);
         }
-        if (!(a > 0.0) || l->critical[SALTUS_AT(r)]) {
+        if (!(a > 0.0) || (l->critical[SALTUS_AT(r)] && r != one->r)) {
             continue;
         }
-        const double middle = saltus_leap_middle(p, r, length),
-                     more = saltus_tau_more(length, a, middle, second);
-        if (!(middle >= 0.0) || !(more * (double)n->largest_change < 0x1p50)) {
+        const double middle = saltus_leap_middle(p, r, length);
+        if (!(middle >= 0.0)) {
+            return SALTUS_TOO_LONG;
+        }
+        if (r == one->r) {
+            const double end = saltus_leap_end(p, d, r, length, middle);
+            saltus_leap_fire(n, l, r, saltus_tau_accepts(one->word, one->before, end) ? 1.0 : 0.0);
+            continue;
+        }
+        const double more = saltus_tau_more(length, a, middle, second);
+        if (!(more * (double)n->largest_change < 0x1p50)) {
             return SALTUS_TOO_LONG;
         }
         saltus_leap_fire(n, l, r, saltus_tau_whole(more, w[r % 4], second));
@@ -323,22 +352,15 @@ SALTUS_FN saltus_attempt saltus_leap_correct(saltus_trajectory *p, saltus_direct
     return SALTUS_LEAPT;
 }
 
-/* All that happens in a leap of `length`, with critical reaction `one` at its end unless that is
- * -1, into the leap's changes. */
+/* All that happens in a leap of `length`, with a candidate at its end, into the leap's changes. */
 SALTUS_FN saltus_attempt saltus_leap_try(saltus_trajectory *p, saltus_direct *d, saltus_leap *l,
-                                         double length, int one)
+                                         double length, const saltus_ending *one)
 {
     saltus_attempt attempt = saltus_leap_predict(p, d, l, length);
     if (attempt == SALTUS_LEAPT) {
-        attempt = saltus_leap_correct(p, d, l, length);
+        attempt = saltus_leap_correct(p, d, l, length, one);
     }
-    if (attempt == SALTUS_LEAPT) {
-        if (one >= 0) {
-            saltus_leap_fire(p->n, l, one, 1.0);
-        }
-        attempt = saltus_leap_attempt(p, l);
-    }
-    return attempt;
+    return attempt == SALTUS_LEAPT ? saltus_leap_attempt(p, l) : attempt;
 }
 
 /* Rows from the counts again, after an attempt that has failed. */
@@ -429,7 +451,7 @@ SALTUS_FN saltus_failure saltus_leap_apply(saltus_trajectory *p, saltus_direct *
     for (;; step = 0.5 * (step < left ? step : left)) { /* step may be infinite */
         uint32_t w[4];
         double length = step;
-        int one = -1;
+        saltus_ending one = {-1, 0, 0.0};
         if (step * total < SALTUS_SHORT_LEAP) {
             saltus_leap_turn(p, l->tau.n_exact);
             return SALTUS_FINE;
@@ -444,24 +466,27 @@ SALTUS_FN saltus_failure saltus_leap_apply(saltus_trajectory *p, saltus_direct *
 #endif
         if (critical_total > 0.0) {
             saltus_leap_draw(p, d, l, w);
-            const double wait = saltus_leap_wait(p, w[0]) / critical_total;
+            const double wait =
+                saltus_leap_wait(p, w[0]) / (SALTUS_CRITICAL_MARGIN * critical_total);
             if (wait <= step) {
                 length = wait;
-                one = saltus_leap_choose(p, d, l, saltus_unit53(w[2], w[3]) * critical_total);
+                one.r = saltus_leap_choose(p, d, l, saltus_unit53(w[2], w[3]) * critical_total);
+                one.word = w[1];
+                one.before = one.r >= 0 ? d->values[SALTUS_AT(one.r)] : 0.0;
             }
         }
         double t_next = p->t + length;
         if (!(t_next < target)) {
             t_next = target;
             length = left;
-            one = -1;
+            one.r = -1;
         }
 #if SALTUS_THINNED
-        if (one >= 0 && n->n_thinned > 0 && !saltus_leap_average(p, d, length)) {
+        if (one.r >= 0 && n->n_thinned > 0 && !saltus_leap_average(p, d, length)) {
             continue;
         }
 #endif
-        const saltus_attempt attempt = saltus_leap_try(p, d, l, length, one);
+        const saltus_attempt attempt = saltus_leap_try(p, d, l, length, &one);
         if (attempt == SALTUS_TOO_LONG) {
             saltus_leap_undo(p);
             continue;
@@ -477,7 +502,8 @@ SALTUS_FN saltus_failure saltus_leap_apply(saltus_trajectory *p, saltus_direct *
         if (saltus_leap_rebuild(p, d, 0) != SALTUS_FINE) {
             return p->failure;
         }
-        p->exact = (int32_t)saltus_tau_count(p->exact, -(one >= 0 && l->fired < SALTUS_SHORT_LEAP));
+        p->exact =
+            (int32_t)saltus_tau_count(p->exact, -(one.r >= 0 && l->fired < SALTUS_SHORT_LEAP));
         if (p->exact <= -SALTUS_POOR_LEAPS) {
             saltus_leap_turn(p, l->tau.n_exact);
         }

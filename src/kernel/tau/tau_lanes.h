@@ -41,7 +41,8 @@ typedef struct saltus_leaps {
     /* of the leap under way */
     saltus_f64 total[SALTUS_LEAP_CHUNKS], critical_total[SALTUS_LEAP_CHUNKS];
     saltus_f64 step[SALTUS_LEAP_CHUNKS], length[SALTUS_LEAP_CHUNKS], t_next[SALTUS_LEAP_CHUNKS];
-    saltus_f64 goal[SALTUS_LEAP_CHUNKS]; /* a critical reaction's */
+    saltus_f64 goal[SALTUS_LEAP_CHUNKS]; /* a critical reaction's, */
+    saltus_u64 word[SALTUS_LEAP_CHUNKS]; /* and what decides whether it fires */
     saltus_f64 sum[SALTUS_LEAP_CHUNKS];  /* reactions */
     /* of one reaction: k firings, and where they are few, those of the first half */
     saltus_f64 mean[SALTUS_LEAP_CHUNKS + 1], k[SALTUS_LEAP_CHUNKS + 1],
@@ -135,26 +136,6 @@ SALTUS_FN void saltus_leaps_bound(const saltus_tables *n, const saltus_tau *tau,
     b->left[chunk] = here & ~bad & ~still;
 }
 
-/* The critical reaction at `goal` of the sum of their propensities fires once in lanes `among`.
- * Returns the lanes where there was none. */
-SALTUS_FN saltus_mask saltus_leaps_choose(const saltus_tables *n, saltus_leaps *b, int chunk,
-                                          saltus_f64 goal, saltus_mask among)
-{
-    saltus_f64 *change = b->change + chunk * n->n_species, sum = saltus_splat(0.0);
-    const saltus_f64 *a = b->a + chunk * n->n_reactions;
-    for (int r = 0; r < n->n_reactions; ++r) {
-        const saltus_mask critical = SALTUS_LT(a[r], saltus_splat(0.0));
-        sum = sum - SALTUS_AS_F64(SALTUS_AS_I64(a[r]) & critical);
-        const saltus_mask hit = among & critical & SALTUS_LT(goal, sum);
-        among &= ~hit;
-        for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
-            const saltus_i64 amount = SALTUS_AS_I64(saltus_splat((double)n->change_amount[c]));
-            change[n->change_species[c]] += SALTUS_AS_F64(amount & hit);
-        }
-    }
-    return among;
-}
-
 /* How far the lanes that are left leap, and whether a critical reaction ends it. */
 SALTUS_FN void saltus_leaps_begin(const saltus_tables *n, uint64_t seed, saltus_leaps *b, int chunk)
 {
@@ -170,7 +151,9 @@ SALTUS_FN void saltus_leaps_begin(const saltus_tables *n, uint64_t seed, saltus_
         saltus_philox(seed, SALTUS_PURPOSE_LEAP, b->trajectory[chunk], b->block[chunk], w);
         b->block[chunk] -= SALTUS_AS_U64(risk);
         b->bad[chunk] |= risk & SALTUS_EQ(w[0], w[0] & 0);
-        const saltus_f64 wait = saltus_exponential32(w[0]) / critical_total;
+        const saltus_f64 wait =
+            saltus_exponential32(w[0]) / (SALTUS_CRITICAL_MARGIN * critical_total);
+        b->word[chunk] = w[1];
         one = risk & SALTUS_LE(wait, step);
         length = saltus_select(one, wait, step);
         goal = saltus_unit53(w[2], w[3]) * critical_total;
@@ -353,14 +336,15 @@ SALTUS_FN saltus_mask saltus_leaps_attempt(const saltus_tables *n, saltus_leaps 
     return good;
 }
 
-/* saltus_leap_correct, and the critical reaction at the end. */
+/* saltus_leap_correct. */
 SALTUS_FN void saltus_leaps_correct(const saltus_tables *n, uint64_t seed, saltus_leaps *b,
                                     int chunk)
 {
     const saltus_mask good = saltus_leaps_attempt(n, b, chunk);
     const saltus_f64 *a = b->a + chunk * n->n_reactions,
                      *second = b->second + chunk * n->n_reactions;
-    saltus_mask bad = good & 0;
+    saltus_f64 sum = saltus_splat(0.0); /* of critical propensities */
+    saltus_mask bad = good & 0, among = b->one[chunk] & good;
     saltus_u64 w[4];
     if (!saltus_any(good)) {
         return;
@@ -374,17 +358,24 @@ SALTUS_FN void saltus_leaps_correct(const saltus_tables *n, uint64_t seed, saltu
         const saltus_mask fires = good & SALTUS_LT(saltus_splat(0.0), a[r]);
         const saltus_f64 middle =
             saltus_lanes_propensity(n, saltus_splat(n->rate[r]), b->middle, r, &wrong);
+        if (saltus_any(among)) {
+            const saltus_mask critical = SALTUS_LT(a[r], saltus_splat(0.0));
+            sum = sum - SALTUS_AS_F64(SALTUS_AS_I64(a[r]) & critical);
+            const saltus_mask hit = among & critical & SALTUS_LT(b->goal[chunk], sum);
+            const saltus_mask accepted =
+                hit & saltus_tau_accepts(b->word[chunk], -a[r], middle + (middle + a[r]));
+            among &= ~hit;
+            bad |= hit & wrong;
+            saltus_leaps_add(n, b, chunk, r,
+                             SALTUS_AS_F64(SALTUS_AS_I64(saltus_splat(1.0)) & accepted));
+        }
         const saltus_f64 more = saltus_tau_more(b->length[chunk], a[r], middle, second[r]);
         wrong |= ~SALTUS_LT(more * (double)n->largest_change, saltus_splat(0x1p44));
         bad |= fires & wrong;
         const saltus_f64 k = saltus_tau_whole(more, w[r % 4], second[r]);
         saltus_leaps_add(n, b, chunk, r, SALTUS_AS_F64(SALTUS_AS_I64(k) & fires));
     }
-    const saltus_mask one = b->one[chunk] & good;
-    if (saltus_any(one)) {
-        bad |= saltus_leaps_choose(n, b, chunk, b->goal[chunk], one);
-        b->sum[chunk] += SALTUS_AS_F64(SALTUS_AS_I64(saltus_splat(1.0)) & one);
-    }
+    bad |= among;
     b->bad[chunk] |= bad;
     b->left[chunk] &= ~bad;
 }

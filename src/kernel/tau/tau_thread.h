@@ -76,8 +76,9 @@ SALTUS_FN void saltus_leaper_predict(saltus_leaper *w, saltus_firings *f, double
 }
 
 /* Firings after the middle, by the propensities there, which are in f->more, and critical reaction
- * `one`. Returns 0 where there is no such number. */
-SALTUS_FN int saltus_leaper_correct(saltus_leaper *w, saltus_firings *f, double length, int one)
+ * `one` if it fires. Returns 0 where there is no such number. */
+SALTUS_FN int saltus_leaper_correct(saltus_leaper *w, saltus_firings *f, double length, int one,
+                                    uint32_t word)
 {
     int is_good = 1;
     SALTUS_ONE_BY_ONE
@@ -91,11 +92,13 @@ SALTUS_FN int saltus_leaper_correct(saltus_leaper *w, saltus_firings *f, double 
                          more = saltus_tau_more(length, a, middle, second),
                          k = saltus_tau_whole(more, words[i], second);
             if (r < SALTUS_N_REACTIONS) {
-                const int leaps = a > 0.0;
-                is_good &= !leaps || (middle >= 0.0 && more * SALTUS_LARGEST_CHANGE < 0x1p50);
-                w->bad |= leaps && (!(more * SALTUS_LARGEST_CHANGE < SALTUS_MOST_FIRINGS) ||
-                                    (SALTUS_MAY_LACK && middle < 0.0));
-                f->more[r] = leaps ? k : r == one ? 1.0 : 0.0;
+                const int leaps = a > 0.0, ends = r == one;
+                is_good &= !(leaps || ends) || middle >= 0.0;
+                is_good &= !leaps || more * SALTUS_LARGEST_CHANGE < 0x1p50;
+                w->bad |= leaps && !(more * SALTUS_LARGEST_CHANGE < SALTUS_MOST_FIRINGS);
+                w->bad |= SALTUS_MAY_LACK && (leaps || ends) && middle < 0.0;
+                const int fires = ends && saltus_tau_accepts(word, -a, middle + (middle + a));
+                f->more[r] = leaps ? k : fires ? 1.0 : 0.0;
             }
         }
     }
@@ -103,16 +106,16 @@ SALTUS_FN int saltus_leaper_correct(saltus_leaper *w, saltus_firings *f, double 
 }
 
 /* All that happens in a leap of `length`, with critical reaction `one` at its end unless that is
- * -1. The counts are as they were where it is too long. */
+ * -1 or a word says no. The counts are as they were where it is too long. */
 SALTUS_FN saltus_attempt saltus_leaper_try(saltus_leaper *w, saltus_worker_state *s,
-                                           saltus_firings *f, double length, int one)
+                                           saltus_firings *f, double length, int one, uint32_t word)
 {
     saltus_leaper_predict(w, f, length);
     int moved = saltus_leaper_move(s, 1.0, f->first);
     int is_good = !(moved & SALTUS_MOVED_BELOW);
     if (is_good) {
         saltus_leaper_laws(s, f->more);
-        is_good = saltus_leaper_correct(w, f, length, one);
+        is_good = saltus_leaper_correct(w, f, length, one, word);
         if (is_good) {
             moved |= saltus_leaper_move(s, 1.0, f->more);
             if (moved & SALTUS_MOVED_BELOW) {
@@ -153,6 +156,7 @@ SALTUS_FN void saltus_leaper_leap(saltus_leaper *w, saltus_worker_state *s, salt
     for (;; step = 0.5 * (step < left ? step : left)) {
         double length = step, t_next;
         int one = -1;
+        uint32_t word = 0;
         if (step * total < SALTUS_SHORT_LEAP) {
             p->exact = w->leap.tau.n_exact;
             return;
@@ -160,7 +164,8 @@ SALTUS_FN void saltus_leaper_leap(saltus_leaper *w, saltus_worker_state *s, salt
         if (critical > 0.0) {
             uint32_t words[4];
             saltus_leap_draw(p, &w->direct, &w->leap, words);
-            const double wait = saltus_leap_wait(p, words[0]) / critical;
+            const double wait = saltus_leap_wait(p, words[0]) / (SALTUS_CRITICAL_MARGIN * critical);
+            word = words[1];
             if (wait <= step) {
                 length = wait;
                 one = saltus_leaper_choose(f, saltus_unit53(words[2], words[3]) * critical);
@@ -172,7 +177,7 @@ SALTUS_FN void saltus_leaper_leap(saltus_leaper *w, saltus_worker_state *s, salt
             length = left;
             one = -1;
         }
-        const saltus_attempt attempt = saltus_leaper_try(w, s, f, length, one);
+        const saltus_attempt attempt = saltus_leaper_try(w, s, f, length, one, word);
         if (w->bad) {
             return;
         }
