@@ -251,7 +251,7 @@ static saltus_status finish_exact(lane_group *c, int chunk, saltus_error *err)
     const saltus_leaps *b = &c->leaps;
     const saltus_mask here = saltus_leaps_within(chunk, first_exact(c), SALTUS_LEAP_SLOTS);
     const uint64_t bad = saltus_bits(b->bad[chunk]);
-    const uint64_t last = saltus_bits(here & SALTUS_EQ(b->exact[chunk], b->exact[chunk] & 0));
+    const uint64_t last = saltus_bits(here & SALTUS_LE(b->exact[chunk], b->exact[chunk] & 0));
     uint64_t bits = bad | last | saltus_bits(here & ~SALTUS_LT(b->t[chunk], b->stop[chunk]));
     while (bits) {
         const int l = __builtin_ctzll(bits), slot = chunk * SALTUS_LANES + l;
@@ -259,7 +259,6 @@ static saltus_status finish_exact(lane_group *c, int chunk, saltus_error *err)
         if (bad >> l & 1) {
             SALTUS_TRY(rerun_slot(c, slot, err));
         } else if (last >> l & 1) {
-            *integer(c->leaps.exact, slot) = 1 - SALTUS_POOR_LEAPS;
             to_leaps(c, slot);
         } else {
             SALTUS_TRY(stop_slot(c, slot, err));

@@ -482,4 +482,83 @@ SALTUS_OUTLINE void saltus_noise_within(saltus_trajectory *p, saltus_ode *o, dou
                          (1 << SALTUS_NOISE_HALVINGS) + ((bits ^ bits >> 23) & 0xfff), deviation);
 }
 
+/* A law may bend within the deviations of a step by this share of its largest value, or by so many
+ * firings in the step, of an event and of what flows. */
+#define SALTUS_BEND_SHARE 0.02
+#define SALTUS_BEND_EVENTS 1e-3
+#define SALTUS_BEND_FIRINGS 0.25
+
+/* Whether some law bends by more than that, within the standard deviations to both sides of the
+ * mean path's end, var being the covariance there: laws follow the mean path, and what they bend by
+ * would be lost. Products bend little within a tenth of a count. */
+SALTUS_OUTLINE int saltus_noise_bends(saltus_trajectory *p, saltus_ode *o, int m, const double *var)
+{
+    saltus_hybrid *h = o->hybrid;
+    const double length = o->theta * o->size, end = p->t + length;
+    int is_general = 0, bends = 0;
+    for (int i = 0; i < h->n_flowing + h->n_moving; ++i) {
+        is_general |= p->n->law_program[saltus_split_law(h, i)] >= 0;
+    }
+    if (!is_general) {
+        return 0;
+    }
+    for (int side = -1; side <= 1; ++side) {
+        saltus_ode_dense_state(o, o->theta);
+        for (int j = 0; j < m; ++j) {
+            const double x =
+                o->w[j] + side * saltus_sqrt(var[j * m + j] > 0.0 ? var[j * m + j] : 0.0);
+            o->w[j] = j < h->n_real && x < 0.0 ? 0.0 : x;
+        }
+        saltus_ode_place(p, o, end, o->w);
+        for (int i = 0; i < h->n_flowing + h->n_moving; ++i) {
+            const int r = saltus_split_law(h, i);
+            double *bend = h->bend + (int64_t)2 * i;
+            const double a = p->n->law_program[r] < 0 ? 0.0 : saltus_propensity(p, r);
+            bend[0] = (side < 0 ? 0.0 : bend[0]) + (side == 0 ? -a : 0.5 * a);
+            bend[1] = side < 0 || a > bend[1] ? a : bend[1];
+        }
+    }
+    for (int i = 0; i < h->n_flowing + h->n_moving; ++i) {
+        const double bend = saltus_abs(h->bend[2 * i]), most = h->bend[2 * i + 1];
+        bends |= bend > SALTUS_BEND_SHARE * most &&
+                 bend * length > (i < h->n_flowing ? SALTUS_BEND_FIRINGS : SALTUS_BEND_EVENTS);
+    }
+    return bends;
+}
+
+/* Draw the deviations at the end of the step. Where they are too large for what is linear, the step
+ * ends earlier. Returns 0 when nothing flows. */
+SALTUS_OUTLINE int saltus_noise_kick(saltus_trajectory *p, saltus_ode *o, double *kick)
+{
+    const saltus_hybrid *h = o->hybrid;
+    const int m = saltus_noise_size(p, o);
+    double *phi = saltus_noise_matrix(h, m, SALTUS_NOISE_PHI);
+    double *var = saltus_noise_matrix(h, m, SALTUS_NOISE_VAR);
+    for (int i = 0; i < m; ++i) {
+        kick[i] = 0.0;
+    }
+    if (h->n_real == 0) {
+        return 0;
+    }
+    for (int tries = 0; tries < 30; ++tries) {
+        int too_large = 0;
+        double slope;
+        saltus_noise_over(p, o, 0.0, o->theta, phi, var);
+        for (int j = 0; j < h->n_real; ++j) {
+            const double most = SALTUS_KICK_MOST * saltus_ode_at(o, j, o->theta, &slope);
+            too_large |= !(var[j * m + j] <= most * most);
+        }
+        too_large |= saltus_noise_bends(p, o, m, var);
+        if (!too_large) {
+            break;
+        }
+        o->theta *= 0.5;
+        o->fires = o->turns = 0;
+        p->carried.step = o->theta * o->size;
+    }
+    saltus_matrix_apply(m, 1.0, phi, h->deviation, kick);
+    saltus_noise_draw(p, h, m, var, 0, h->vector + (int64_t)2 * m, kick);
+    return 1;
+}
+
 #endif

@@ -70,8 +70,15 @@ typedef struct saltus_hybrid {
     /* Of noise.h: matrices and vectors of components. */
     double *matrix;
     double *vector;
-    double *bend; /* [reaction][2] of hybrid.h: how far a law bends, and its largest value */
+    double *bend; /* [reaction][2] of noise.h: how far a law bends, and its largest value */
 } saltus_hybrid;
+
+/* The reaction of law i of those that change between events: those that flow, then those that move.
+ */
+SALTUS_FN int saltus_split_law(const saltus_hybrid *h, int i)
+{
+    return i < h->n_flowing ? h->flowing[i] : h->moving[i - h->n_flowing];
+}
 
 /* Which laws move, and the components of what flows. */
 SALTUS_FN void saltus_split_laws(const saltus_trajectory *p, saltus_hybrid *h)

@@ -126,11 +126,25 @@ SALTUS_FN saltus_mask saltus_tau_accepts(saltus_u64 word, saltus_f64 before, sal
     return SALTUS_LT(u * (SALTUS_CRITICAL_MARGIN * before), end);
 }
 
-/** What becomes of `exact`, in which below 0 the leaps in a row are counted that did not pay, after
- * a leap that did not where `poor`. */
-SALTUS_FN saltus_i64 saltus_tau_count(saltus_i64 exact, saltus_mask poor)
+/** `exact` after a leap: exact steps to come, or, below 0, how many leaps in a row did not pay.
+ * This one did not where `poor`. */
+SALTUS_FN saltus_i64 saltus_tau_after_leap(saltus_i64 exact, saltus_mask poor)
 {
     return poor & (exact - 1);
+}
+
+/** Where leaps have not paid for so long that exact steps follow. */
+SALTUS_FN saltus_mask saltus_tau_gives_up(saltus_i64 exact)
+{
+    return SALTUS_LE(exact, saltus_splat_i64(-SALTUS_POOR_LEAPS));
+}
+
+/** `exact` after an exact step: after the last of them, one poor leap is enough for more. */
+SALTUS_FN saltus_i64 saltus_tau_after_step(saltus_i64 exact)
+{
+    const saltus_i64 one = saltus_splat_i64(1);
+    return saltus_select_i64(SALTUS_LT(one, exact), exact - one,
+                             saltus_splat_i64(1 - SALTUS_POOR_LEAPS));
 }
 
 /** By how many firings those of a leap's second half, of which `second` were drawn, differ from

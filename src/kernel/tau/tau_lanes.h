@@ -307,9 +307,12 @@ SALTUS_FN void saltus_leaps_fire(const saltus_tables *n, uint64_t seed, saltus_l
     saltus_leaps_reject(seed, b, large, n_large);
     for (int chunk = 0; chunk < n_chunks; ++chunk) {
         const saltus_mask few = SALTUS_LT(b->mean[chunk], saltus_splat(saltus_poisson_inversion));
-        const saltus_f64 k = b->k[chunk],
-                         many = saltus_poisson_half(k, saltus_sqrt(b->mean[chunk])),
-                         first = saltus_select(few, b->half[chunk], many);
+        const saltus_f64 k = b->k[chunk];
+        saltus_f64 first = b->half[chunk];
+        if (saltus_any(~few)) {
+            const saltus_f64 many = saltus_poisson_half(k, saltus_sqrt(b->mean[chunk]));
+            first = saltus_select(few, first, many);
+        }
         b->second[chunk * n->n_reactions + r] = k - first;
         saltus_leaps_add(n, b, chunk, r, first);
     }
@@ -406,10 +409,9 @@ SALTUS_FN void saltus_leaps_end(const saltus_tables *n, saltus_leaps *b, int chu
     b->step[chunk] = 0.5 * saltus_select(SALTUS_LT(step, to_stop), step, to_stop);
     const saltus_mask poor =
         b->one[chunk] & SALTUS_LT(b->sum[chunk], saltus_splat(SALTUS_SHORT_LEAP));
-    const saltus_i64 exact =
-        (saltus_tau_count(b->exact[chunk], poor) & done) | (b->exact[chunk] & ~done);
-    b->exact[chunk] = exact;
-    b->brief[chunk] |= done & SALTUS_LE(exact, saltus_splat_i64(-SALTUS_POOR_LEAPS));
+    b->exact[chunk] =
+        saltus_select_i64(done, saltus_tau_after_leap(b->exact[chunk], poor), b->exact[chunk]);
+    b->brief[chunk] |= done & saltus_tau_gives_up(b->exact[chunk]);
     b->bad[chunk] |= bad & left;
     b->left[chunk] = left & negative & ~bad;
 }
@@ -473,7 +475,8 @@ SALTUS_FN void saltus_leaps_exact(const saltus_tables *n, uint64_t seed, saltus_
     }
     b->block[chunk] -= SALTUS_AS_U64(acts);
     b->t[chunk] = saltus_select(here & ~fires, b->stop[chunk], e->t);
-    b->exact[chunk] += fires;
+    b->exact[chunk] =
+        saltus_select_i64(fires, saltus_tau_after_step(b->exact[chunk]), b->exact[chunk]);
     b->exact_steps[chunk] -= fires;
     b->fired[chunk] -= fires;
     b->bad[chunk] = bad & here;

@@ -189,9 +189,9 @@ SALTUS_FN void saltus_leaper_leap(saltus_leaper *w, saltus_worker_state *s, salt
             p->t = t_next;
             p->fired += (uint64_t)(int64_t)fired;
             ++p->leaps;
-            p->exact =
-                (int32_t)saltus_tau_count(p->exact, -(one >= 0 && fired < SALTUS_SHORT_LEAP));
-            p->exact = p->exact <= -SALTUS_POOR_LEAPS ? w->leap.tau.n_exact : p->exact;
+            const int poor = one >= 0 && fired < SALTUS_SHORT_LEAP;
+            p->exact = (int32_t)saltus_tau_after_leap(p->exact, -poor);
+            p->exact = saltus_tau_gives_up(p->exact) ? w->leap.tau.n_exact : p->exact;
             w->bad |= saltus_state_refresh(s, a);
             return;
         }
@@ -216,7 +216,7 @@ SALTUS_FN void saltus_leaper_exact(saltus_leaper *w, saltus_worker_state *s, dou
     const int how = saltus_state_fire(s, total, saltus_from_word(words[1]), a, p->trajectory,
                                       event >> 1, (int)(event & 1));
     p->t = t_next;
-    p->exact = p->exact > 1 ? p->exact - 1 : 1 - SALTUS_POOR_LEAPS;
+    p->exact = (int32_t)saltus_tau_after_step(p->exact);
     ++p->exact_steps;
     p->fired += SALTUS_IDLES && how & 2 ? 0 : 1;
     w->bad |= how & 1;

@@ -50,7 +50,8 @@ static bool sharpens(const saltus_expr *e, int arg)
     case SALTUS_OP_EXP:
     case SALTUS_OP_TANH:
     case SALTUS_OP_SECH:
-    case SALTUS_OP_MIN: /* these and comparisons could turn there and back between two looks */
+    case SALTUS_OP_MIN: /* these and comparisons could turn there and back between two evaluations
+                         */
     case SALTUS_OP_MAX:
         return true;
     default:
