@@ -53,7 +53,7 @@ done:
 
 const saltus_method_ops saltus_method_tau = {
     .name = "tau",
-    .stream_version = 1,
+    .stream_version = 2,
     .help = "leaps",
     .leaps = true,
     .steps = "leaps",

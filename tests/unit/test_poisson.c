@@ -8,6 +8,7 @@
 #include "../support/effort.h"
 #include "kernel/base/poisson.h"
 #include "kernel/base/rng.h"
+#include "kernel/tau/formulas.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -335,6 +336,45 @@ static void halves_of_few_are_bits(void **state)
     assert_true(saltus_poisson_half_of_few(40, 0x80, 0x80000001u) == 3.0);
 }
 
+/* Mean and variance of the second half of a leap of so many firings by the propensities before it,
+ * after the propensity in its middle has changed by a share: a word rounds what is added. */
+static void correct(double mean, double change, double *first, double *variance)
+{
+    double square = 0.0;
+    *first = 0.0;
+    for (double k = 0.0; k < 40.0 + 2.0 * mean; k += 1.0) {
+        const double p = exp(k * log(0.5 * mean) - 0.5 * mean - lgamma(k + 1.0));
+        const double more = saltus_tau_more(1.0, mean, mean * (1.0 + change), k);
+        const double up = more - floor(more);
+        for (int i = 0; i < 2; ++i) { /* rounded down, and up */
+            const double n = saltus_tau_whole(more, i * 0xffffffffu, k);
+            assert_true(n >= 0.0);
+            *first += p * (i ? up : 1.0 - up) * n;
+            square += p * (i ? up : 1.0 - up) * n * n;
+        }
+    }
+    *variance = square - *first * *first;
+}
+
+/* Means are exact. So are variances where less than one is added, or taken away, and that is a
+ * tenth of what was drawn for the leap, which leaves some; elsewhere they are nearly so. */
+static void corrections_have_their_moments(void **state)
+{
+    (void)state;
+    static const double changes[] = {-0.3, -0.1, -0.03, 0.0, 0.03, 0.1, 0.3};
+    for (size_t m = 1; m < N_MEANS && means[m] < 1e3; ++m) {
+        for (size_t c = 0; c < sizeof changes / sizeof *changes; ++c) {
+            double first, variance;
+            const double change = changes[c], wanted = means[m] * (0.5 + change);
+            correct(means[m], change, &first, &variance);
+            const bool exact = means[m] * fabs(change) < 0.5 && fabs(change) <= 0.1;
+            const double bound = exact ? 1e-8 : fabs(change) <= 0.1 ? 0.06 : 0.5;
+            assert_true(fabs(first / wanted - 1.0) < 1e-12);
+            assert_true(fabs(variance / wanted - 1.0) < bound);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -347,6 +387,7 @@ int main(void)
         cmocka_unit_test(hat_and_squeezes_hold),
         cmocka_unit_test(halves_have_their_moments),
         cmocka_unit_test(halves_of_few_are_bits),
+        cmocka_unit_test(corrections_have_their_moments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

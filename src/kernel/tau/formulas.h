@@ -126,11 +126,12 @@ SALTUS_FN saltus_mask saltus_tau_accepts(saltus_u64 word, saltus_f64 before, sal
     return SALTUS_LT(u * (SALTUS_CRITICAL_MARGIN * before), end);
 }
 
-/** `exact` after a leap: exact steps to come, or, below 0, how many leaps in a row did not pay.
- * This one did not where `poor`. */
-SALTUS_FN saltus_i64 saltus_tau_after_leap(saltus_i64 exact, saltus_mask poor)
+/** `exact` after a leap: exact steps to come, or, below 0, how many leaps in a row did not pay. One
+ * of few firings did not if a critical reaction ended it, and if a stop did, it tells nothing. */
+SALTUS_FN saltus_i64 saltus_tau_after_leap(saltus_i64 exact, saltus_mask few, saltus_mask one,
+                                           saltus_mask stopped)
 {
-    return poor & (exact - 1);
+    return saltus_select_i64(few & stopped, exact, few & one & (exact - 1));
 }
 
 /** Where leaps have not paid for so long that exact steps follow. */
@@ -149,9 +150,9 @@ SALTUS_FN saltus_i64 saltus_tau_after_step(saltus_i64 exact)
 
 /** By how many firings those of a leap's second half, of which `second` were drawn, differ from
  * what the propensity in its middle asks for; fewer than 0: less. That is their mean; in part they
- * go with what was drawn, so that the half has the variance of a Poisson variate of its new mean: a
- * share where few become fewer, as there may be none; half a share of many; nothing where few
- * become more, as rounding does it. */
+ * go with what was drawn, so that the half, rounded, has the variance of a Poisson variate of its
+ * new mean: exactly while they are less than one firing and a tenth of the leap's. Where they are
+ * more, half of them go with it. Where none was drawn, none is taken away. */
 SALTUS_FN saltus_f64 saltus_tau_more(saltus_f64 length, saltus_f64 before, saltus_f64 middle,
                                      saltus_f64 second)
 {
@@ -159,13 +160,16 @@ SALTUS_FN saltus_f64 saltus_tau_more(saltus_f64 length, saltus_f64 before, saltu
                      least = saltus_splat(0x1p-100), one = saltus_splat(1.0),
                      half = 0.5 * saltus_select(SALTUS_LT(mean, least), least, mean);
 #if SALTUS_LANES == 1
-    const double share = saltus_divide(second, half);
+    const double per_half = saltus_divide(1.0, half);
 #else
-    const saltus_f64 share = second / half;
+    const saltus_f64 per_half = one / half;
 #endif
-    const saltus_mask few = SALTUS_LT(mean, saltus_splat(saltus_poisson_inversion));
-    const saltus_f64 of_few = saltus_select(SALTUS_LT(more, saltus_splat(0.0)), share, one);
-    return more * saltus_select(few, of_few, 0.5 + 0.5 * share);
+    const saltus_f64 share = second * per_half, size = saltus_abs(more), tenth = 0.2 * half;
+    const saltus_f64 most = saltus_select(SALTUS_LT(tenth, one), tenth, one);
+    const saltus_f64 part = 0.5 * saltus_select(SALTUS_LT(size, most), size, most);
+    const saltus_f64 fewer = share + part * (share * (one + per_half - share)),
+                     further = one + part * (share - one);
+    return more * saltus_select(SALTUS_LT(more, saltus_splat(0.0)), fewer, further);
 }
 
 /** The second half's firings: those drawn and so many more, rounded randomly by a word, or none

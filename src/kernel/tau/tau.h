@@ -193,8 +193,8 @@ SALTUS_FN saltus_failure saltus_leap_apply(saltus_trajectory *p, saltus_direct *
         if (saltus_leap_rebuild(p, d, 0) != SALTUS_FINE) {
             return p->failure;
         }
-        const int poor = one.r >= 0 && l->fired < SALTUS_SHORT_LEAP;
-        p->exact = (int32_t)saltus_tau_after_leap(p->exact, -poor);
+        p->exact = (int32_t)saltus_tau_after_leap(p->exact, -(l->fired < SALTUS_SHORT_LEAP),
+                                                  -(one.r >= 0), -!(t_next < target));
         if (saltus_tau_gives_up(p->exact)) {
             saltus_leap_turn(p, l->tau.n_exact);
         }

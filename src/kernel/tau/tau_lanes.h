@@ -407,10 +407,10 @@ SALTUS_FN void saltus_leaps_end(const saltus_tables *n, saltus_leaps *b, int chu
     b->leaps[chunk] -= done;
     b->fired[chunk] += saltus_leaps_whole(b->sum[chunk]) & done;
     b->step[chunk] = 0.5 * saltus_select(SALTUS_LT(step, to_stop), step, to_stop);
-    const saltus_mask poor =
-        b->one[chunk] & SALTUS_LT(b->sum[chunk], saltus_splat(SALTUS_SHORT_LEAP));
-    b->exact[chunk] =
-        saltus_select_i64(done, saltus_tau_after_leap(b->exact[chunk], poor), b->exact[chunk]);
+    const saltus_i64 exact = saltus_tau_after_leap(
+        b->exact[chunk], SALTUS_LT(b->sum[chunk], saltus_splat(SALTUS_SHORT_LEAP)), b->one[chunk],
+        ~SALTUS_LT(b->t_next[chunk], b->stop[chunk]));
+    b->exact[chunk] = saltus_select_i64(done, exact, b->exact[chunk]);
     b->brief[chunk] |= done & saltus_tau_gives_up(b->exact[chunk]);
     b->bad[chunk] |= bad & left;
     b->left[chunk] = left & negative & ~bad;

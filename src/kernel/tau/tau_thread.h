@@ -189,8 +189,8 @@ SALTUS_FN void saltus_leaper_leap(saltus_leaper *w, saltus_worker_state *s, salt
             p->t = t_next;
             p->fired += (uint64_t)(int64_t)fired;
             ++p->leaps;
-            const int poor = one >= 0 && fired < SALTUS_SHORT_LEAP;
-            p->exact = (int32_t)saltus_tau_after_leap(p->exact, -poor);
+            p->exact = (int32_t)saltus_tau_after_leap(p->exact, -(fired < SALTUS_SHORT_LEAP),
+                                                      -(one >= 0), -!(t_next < w->stop));
             p->exact = saltus_tau_gives_up(p->exact) ? w->leap.tau.n_exact : p->exact;
             w->bad |= saltus_state_refresh(s, a);
             return;
