@@ -178,6 +178,10 @@ typedef struct saltus_cli_table {
  *
  * @retval SALTUS_E_IO with the reason; nothing is left behind
  */
+/** Make a new file of a name that ends with six X, which are replaced, with the rights of any other
+ * new file. Returns what mkstemp(3) does. */
+int saltus_cli_make_file(char *pattern);
+
 saltus_status saltus_cli_open_table(const char *path, bool overwrite, saltus_cli_table *t,
                                     saltus_error *err);
 /** Put it in its place, if it is to be kept and whole; else nothing is left of it. */

@@ -78,13 +78,26 @@ static saltus_status fail(const saltus_cli_table *t, const char *what, int probl
                            problem ? strerror(problem) : "");
 }
 
+int saltus_cli_make_file(char *pattern)
+{
+    const int fd = mkstemp(pattern);
+    const mode_t mask = umask(0);
+    (void)umask(mask);
+    if (fd >= 0) {
+        (void)fchmod(fd, 0666 & ~mask);
+    }
+    return fd;
+}
+
 /* Whether something may be put under this name. */
 static saltus_status check_target(saltus_cli_table *t, bool overwrite, saltus_error *err)
 {
     struct stat st;
     t->replaces = overwrite;
     if (stat(t->path, &st) != 0) {
-        return errno == ENOENT ? SALTUS_OK : fail(t, "cannot be written", errno, err);
+        return errno != ENOENT            ? fail(t, "cannot be written", errno, err)
+               : lstat(t->path, &st) == 0 ? fail(t, "is a link to no file", 0, err)
+                                          : SALTUS_OK;
     }
     if (S_ISDIR(st.st_mode)) {
         return fail(t, "cannot be written", EISDIR, err);
@@ -119,7 +132,7 @@ saltus_status saltus_cli_open_table(const char *path, bool overwrite, saltus_cli
     int fd = -1;
     if (t->temporary) {
         (void)snprintf(t->temporary, size, "%s%s", t->target, behind);
-        fd = mkstemp(t->temporary);
+        fd = saltus_cli_make_file(t->temporary);
     }
     if (fd < 0) {
         status = fail(t, "cannot be written", errno, err);
@@ -128,9 +141,6 @@ saltus_status saltus_cli_open_table(const char *path, bool overwrite, saltus_cli
         (void)saltus_cli_close_table(t, false, err);
         return status;
     }
-    const mode_t mask = umask(0);
-    (void)umask(mask);
-    (void)fchmod(fd, 0666 & ~mask);
     saltus_cli_remove_at_end(t->temporary);
     t->out = fdopen(fd, "w");
     if (!t->out) {

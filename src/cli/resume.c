@@ -58,6 +58,9 @@ static int go_on(const saltus_cli_run_arguments *mine, const saltus_file_state *
             "equally spaced; make it again",
             mine->output);
     }
+    if (state->is_sweep && mine->trace) {
+        return saltus_cli_usage("--trace is for saltus run");
+    }
     char **words = join_words(kept, size, argc, argv, &n);
     if (!words) {
         return saltus_cli_usage("memory ran out");

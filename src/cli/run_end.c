@@ -46,6 +46,17 @@ static void tell_what_is_kept(saltus_cli_session *s, const saltus_error *of_tabl
     }
 }
 
+/* How what was written is gone on with, behind what the failure says of it. */
+static void tell_of_resume(const char *file, saltus_error *err)
+{
+    saltus_file_state state;
+    const size_t n = strlen(err->hint);
+    if (n > 0 && saltus_file_state_read(file, &state, NULL) == SALTUS_OK && !state.complete &&
+        state.n_done >= 0) {
+        (void)snprintf(err->hint + n, sizeof err->hint - n, "; saltus resume %.300s goes on", file);
+    }
+}
+
 saltus_status saltus_cli_finish(saltus_cli_session *s, saltus_status status, saltus_error *err,
                                 const saltus_error *closing)
 {
@@ -68,6 +79,8 @@ saltus_status saltus_cli_finish(saltus_cli_session *s, saltus_status status, sal
     if (status != SALTUS_OK && status != SALTUS_E_CANCELLED) {
         if (s->scratch) {
             tell_what_is_kept(s, &errors[1], err);
+        } else if (err->code == SALTUS_E_IO && s->a->output) {
+            tell_of_resume(s->a->output, err);
         }
         saltus_cli_print_error(err);
     }

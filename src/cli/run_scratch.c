@@ -18,7 +18,7 @@ saltus_status saltus_cli_make_scratch(const char *beside, char **path, saltus_er
         return saltus_cli_fail(err, SALTUS_E_NO_MEMORY, "memory ran out");
     }
     (void)snprintf(made, size, "%s%s", folder, beside ? behind : name);
-    const int fd = mkstemp(made);
+    const int fd = saltus_cli_make_file(made);
     if (fd < 0 || close(fd) != 0) {
         (void)saltus_cli_fail(err, SALTUS_E_IO, "no temporary file can be made %s %.400s: %s",
                               beside ? "beside" : "in", folder, strerror(errno));

@@ -215,6 +215,7 @@ static void full_disks_are_told(void **state)
     (void)umount("small");
     assert_refused(&o, 1, "No space left on device");
     assert_non_null(strstr(o.err, "hint: everything delivered so far"));
+    assert_non_null(strstr(o.err, "is in the file; saltus resume small/a.h5 goes on\n"));
 }
 
 /* The file of which a table was to be made has what was delivered, and is kept; without -o none
@@ -229,7 +230,8 @@ static void full_disks_leave_what_a_table_was_made_of(void **state)
     }
     outcome o = saltus("run busy.yaml --until 1 --runs 100000 --compress small -q -o small/a.csv");
     (void)glob("small/*", 0, NULL, &found);
-    const bool is_alone = found.gl_pathc == 1 && system("mv small/* kept.h5") == 0;
+    const bool is_alone = found.gl_pathc == 1 && system("test -n \"$(find small -name '*.h5-*' "
+                                                        "-perm 644)\" && mv small/* kept.h5") == 0;
     (void)setenv("TMPDIR", "small", 1);
     const int code = o.code;
     char *text = strdup(o.err);
@@ -271,6 +273,22 @@ static void tables_without_room_say_why(void **state)
     assert_int_equal(code, 0);
     assert_refused(&o, 1, "small/a.csv: writing failed: No space left on device");
     assert_true(is_empty);
+}
+
+/* Said before anything is simulated. */
+static void links_to_no_file_are_refused(void **state)
+{
+    static const char *const endings[] = {"h5", "csv"};
+    char name[10];
+    (void)state;
+    for (int i = 0; i < 2; ++i) {
+        (void)snprintf(name, sizeof name, "none.%s", endings[i]);
+        assert_int_equal(symlink("far/away", name), 0);
+        const outcome o = saltus("run decay.yaml --until 1 --runs 9 -q -o %s", name);
+        assert_refused(&o, 2, "is a link to no file");
+        assert_int_equal(unlink(name), 0);
+    }
+    assert_int_not_equal(system("ls none* >/dev/null 2>&1"), 0);
 }
 
 /* A first trajectory that takes longer than the test: the file is there, and nothing is in it. */
@@ -399,7 +417,7 @@ int main(void)
         TEST(results_that_cannot_fit_are_refused), TEST(full_disks_leave_a_readable_file),
         TEST(full_disks_keep_what_was_delivered),  TEST(full_disks_are_told),
         TEST(tables_without_room_say_why),         TEST(files_being_written_are_told),
-        TEST(results_that_cannot_fit_are_refused), TEST(closed_streams_are_no_success),
+        TEST(links_to_no_file_are_refused),        TEST(closed_streams_are_no_success),
         TEST(temporary_files_go_where_told),       TEST(nothing_is_replaced_unasked),
         TEST(tables_that_come_second_are_kept),    TEST(full_disks_leave_what_a_table_was_made_of),
     };

@@ -614,6 +614,8 @@ static void a_sweep_that_found_no_room_goes_on(void **state)
         o = saltus("%s --overwrite -o part.h5", sweep);
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
         assert_refused(&o, 1, "File too large");
+        o = saltus("resume part.h5 --trace trace.json");
+        assert_refused(&o, 2, "--trace is for saltus run");
         o = saltus("resume part.h5 -q");
         assert_done(&o);
         assert_equal_results("whole.h5", "part.h5", 12);

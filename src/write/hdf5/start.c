@@ -149,7 +149,11 @@ static saltus_status open_target(saltus_h5_birth *birth, bool overwrite, int *fd
 {
     saltus_status status;
     struct stat there;
-    if (lstat(birth->path, &there) == 0 || errno != ENOENT) {
+    const bool is_free = lstat(birth->path, &there) != 0 && errno == ENOENT;
+    if (!is_free && stat(birth->path, &there) != 0 && errno == ENOENT) {
+        return saltus_error_set(err, SALTUS_E_IO, "%s: is a link to no file", birth->path);
+    }
+    if (!is_free) {
         return saltus_h5_claim(birth->path, overwrite, fd, err);
     }
     status = saltus_h5_claim_beside(birth->beside, birth->path, fd, err);
