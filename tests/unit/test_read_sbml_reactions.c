@@ -332,6 +332,7 @@ static void own_units_of_time_are_converted(void **state)
     (void)state;
     check_own_units(level_2_1("", x, "", ""), "X", "3");
     check_own_units(level_2_1("", x, " timeUnits=\"time\"", " timeUnits=\"second\""), "X", "3");
+    check_own_units(level_2_1("", x, " timeUnits=\"dimensionless\"", ""), "X", "3");
     check_own_units(level_2_1("", x, minute, ""), "X*0.016666666666666666", "3");
     check_own_units(level_2_1("", x, "", minute), "X", "3*60");
     check_own_units(level_2_1(hours, x, minute, minute), "X*30", "3*0.03333333333333333");

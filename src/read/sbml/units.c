@@ -258,7 +258,7 @@ saltus_status sbml_unit_of_time(sbml_reader *r, const char *id, const char *what
     const double own = unit_in(r, id, "time", 1.0, UNIT_KIND_SECOND, 1.0),
                  usual = r->model->time_unit;
     *time = 1.0;
-    if (!id || strcmp(id, "time") == 0) {
+    if (!id || strcmp(id, "time") == 0 || strcmp(id, "dimensionless") == 0) { /* the model's */
         return SALTUS_OK;
     }
     if (!(own > 0.0 && usual > 0.0)) {
