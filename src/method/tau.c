@@ -25,6 +25,10 @@ static void explain(const saltus_model *model, const saltus_steering *steering, 
             "steps",
             t->n_thinned, t->n_reactions, SALTUS_STEADY_SHARE * tau->epsilon);
     }
+    if (t->n_bending > 0) {
+        fprintf(out, "; %d of %d laws may bend within a leap, which is shorter then", t->n_bending,
+                t->n_reactions);
+    }
 }
 
 static saltus_status check(const saltus_model *model, const saltus_plan_options *o,

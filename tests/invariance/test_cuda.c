@@ -452,24 +452,47 @@ static void groups_that_idle_have_the_bits_of_the_cpu(void **state)
     }
 }
 
+/* Laws that bend, of few and of many molecules, and critical ones among them. */
+static void leaps_follow_laws_that_bend(void **state)
+{
+    static const char text[] =
+        "species: {X: 1000, Y: 0, Z: 500}\nrules: {above: \"max(0, X - 1000)\"}\nreactions:\n"
+        "  a: 0 -> X @ 1000\n  b: {equation: X -> 0, law: X + 2*above}\n"
+        "  c: {equation: 0 -> Y, law: above}\n  d: Y -> 0 @ 1\n"
+        "  e: {equation: 0 -> Z, law: \"piecewise(900, Z < X/2, 100)\"}\n  f: Z -> 0 @ 1\n"
+        "  g: {equation: Y -> 2 Y, law: \"0.1*Y*exp(-Z/500)\"}\n";
+    (void)state;
+    need_gpu("cuda");
+    saltus_model *m = bits_parse(text);
+    check_tau_bits(m, "bends", "philox", false, 0, 300);
+    check_that_none_runs_again(m, "bends", "tau", "global", 60);
+    saltus_model_destroy(m);
+}
+
 /* Leaps that lead to where laws are negative or NaN, and their reactions would idle. */
 static void leaps_may_lack_reactants(void **state)
 {
     static const char text[] =
-        "lacking reactants: idle\nspecies: {A: 1000, B: 5000, C: 3000}\nreactions:\n"
-        "  a: {equation: 600 A -> B, law: \"piecewise(0.01*A, A > 599, %s)\"}\n"
-        "  b: A -> B @ 0.5\n  c: B -> A @ 0.1\n  d: C -> 0 @ 1\n  e: 0 -> C @ 3000\n";
+        "lacking reactants: idle\nspecies: {A: %s, B: 5000, C: 3000}\nreactions:\n"
+        "  a: {equation: %s A -> B, law: \"%s\"}\n"
+        "  b: A -> B @ 0.5\n  c: B -> A @ %s\n  d: C -> 0 @ 1\n  e: 0 -> C @ 3000\n";
+    static const struct {
+        const char *counts, *takes, *law, *back;
+        bool fits; /* laws that may bend do not */
+    } cases[] = {{"1000", "600", "piecewise(0.01*A, A > 599, -1)", "0.1", false},
+                 {"1000", "600", "piecewise(0.01*A, A > 599, 0/0)", "0.1", false},
+                 {"40", "1", "A*A/A", "1e-4", true}};
     saltus_plan_options plan = bits_plan("tau", "philox", "scalar", 0);
-    char one[sizeof text + 10];
+    char one[sizeof text + 60];
     (void)state;
     need_gpu("cuda");
     plan.epsilon = 0.9;
     plan.n_critical = 0;
-    for (int i = 0; i < 2; ++i) {
-        const char *law = i == 0 ? "-1" : "0/0";
-        (void)snprintf(one, sizeof one, text, law);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        (void)snprintf(one, sizeof one, text, cases[i].counts, cases[i].takes, cases[i].law,
+                       cases[i].back);
         saltus_model *m = bits_parse(one);
-        check_leaps(m, law, plan, true, 0, 200);
+        check_leaps(m, cases[i].law, plan, cases[i].fits, 0, 200);
         saltus_model_destroy(m);
     }
 }
@@ -492,6 +515,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(dead_ends_have_the_bits_of_the_cpu),
         cmocka_unit_test(reactions_that_idle_have_the_bits_of_the_cpu),
         cmocka_unit_test(groups_that_idle_have_the_bits_of_the_cpu),
+        cmocka_unit_test(leaps_follow_laws_that_bend),
         cmocka_unit_test(leaps_may_lack_reactants),
     };
     cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);

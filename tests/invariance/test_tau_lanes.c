@@ -109,6 +109,15 @@ static const char *const models[] = {
     "  same: {at: 3, priority: 1, set: {C: 2*C}}\n"
     "  time: {at: 3, priority: 1, set: {C: C + 7}}\n",
 
+    /* laws that bend, of few and of many molecules */
+    "species: {X: 1000, Y: 0, Z: 500}\n"
+    "rules: {above: \"max(0, X - 1000)\"}\n"
+    "reactions:\n"
+    "  a: 0 -> X @ 1000\n  b: {equation: X -> 0, law: X + 2*above}\n"
+    "  c: {equation: 0 -> Y, law: above}\n  d: Y -> 0 @ 1\n"
+    "  e: {equation: 0 -> Z, law: \"piecewise(900, Z < X/2, 100)\"}\n  f: Z -> 0 @ 1\n"
+    "  g: {equation: Y -> 2 Y, law: \"0.1*Y*exp(-Z/500)\"}\n",
+
     "species: {A: 500, B: 0, C: 30}\n"
     "reactions:\n"
     "  a: A -> B @ 1\n  b: B -> A @ 1\n  c: B + C -> A @ 0.01\n  d: 0 -> C @ 9\n",

@@ -210,6 +210,30 @@ static void both_states_have_their_weight(void **state)
     saltus_model_destroy(m);
 }
 
+/* Laws that jump, or start, at a count which is passed all the time, and what brings it back there.
+ */
+static void laws_that_bend_are_followed(void **state)
+{
+    static const char *const laws[][3] = {
+        {"1000", "X", "max(0, X - 1000)"},
+        {"1000", "X", "piecewise(10, X > 1000, 0)"},
+        {"1030", "X + 10*max(0, X - 1000)", "max(0, X - 1000)"},
+        {"piecewise(2000, X < 1000, 100)", "X", "piecewise(100, X < 1000, 0)"},
+        {"1000", "X", "5*abs(X - 1000)"},
+        {"1000", "X", "20*exp((X - 1000)/20)"}};
+    char text[400];
+    (void)state;
+    for (size_t i = 0; i < sizeof laws / sizeof *laws; ++i) {
+        (void)snprintf(text, sizeof text,
+                       "species: {X: 990, Y: 0}\nreactions:\n"
+                       "  in: {equation: 0 -> X, law: \"%s\"}\n"
+                       "  out: {equation: X -> 0, law: \"%s\"}\n"
+                       "  make: {equation: 0 -> Y, law: \"%s\"}\n  lose: Y -> 0 @ 1\n",
+                       laws[i][0], laws[i][1], laws[i][2]);
+        compare(text, 0.03, 6.0, 8000, 8000);
+    }
+}
+
 /* ---- closed forms ---- */
 
 static void check_poisson(const char *name, const int64_t *x, int64_t n, double mean)
@@ -700,6 +724,7 @@ int main(void)
         cmocka_unit_test(decay_dimerisation_is_right),
         cmocka_unit_test(genes_are_right),
         cmocka_unit_test(enzymes_are_right),
+        cmocka_unit_test(laws_that_bend_are_followed),
         cmocka_unit_test(both_states_have_their_weight),
         cmocka_unit_test(immigration_and_death_are_poisson),
         cmocka_unit_test(births_alone_are_exact),

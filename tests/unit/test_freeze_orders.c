@@ -273,9 +273,63 @@ static void steps_are_those_of_the_paper(void **state)
     saltus_model_destroy(m);
 }
 
+/* Whether the law of X -> 0 may bend, and the ways in which X and Y raise it. */
+static void check_bend(const char *law, bool bends, double x, double y)
+{
+    char text[400];
+    (void)snprintf(text, sizeof text,
+                   "species: {X: 50, Y: 60}\nparameters: {n: 3, w: 2}\n"
+                   "rules: {rest: 100 - X, share: X/(X + Y)}\nreactions:\n"
+                   "  in: 0 -> X + Y @ 1\n  r: {equation: X -> 0, law: \"%s\"}\n",
+                   law);
+    saltus_model *m = freeze_text(text, SALTUS_LAW_LITERAL);
+    const saltus_tables *t = &m->network->tables;
+    if (t->n_bending != bends) {
+        fail_msg("%s: %d laws may bend", law, (int)t->n_bending);
+    }
+    if (bends) {
+        assert_true(t->bending[0] == 1 && t->bending_of[0] == -1 && t->bending_of[1] == 0);
+        assert_true(t->bend[m->network->bindings[saltus_model_find(m, "X")].row] == x);
+        assert_true(t->bend[m->network->bindings[saltus_model_find(m, "Y")].row] == y);
+    }
+    saltus_model_destroy(m);
+}
+
+static void laws_that_may_bend_are_found(void **state)
+{
+    static const char *const steady[] = {"X",
+                                         "0.1*X*Y",
+                                         "n*X/(w + X)",
+                                         "X^3/(w^3 + X^3)",
+                                         "sqrt(X)*Y",
+                                         "X*min(Y, 7)",
+                                         "share*Y",
+                                         "X*(n - w)",
+                                         "X*exp(-n)",
+                                         "X*(1 + sin(time))",
+                                         "X*piecewise(2, time > 1, 1)"};
+    (void)state;
+    for (size_t i = 0; i < sizeof steady / sizeof *steady; ++i) {
+        check_bend(steady[i], false, 0, 0);
+    }
+    check_bend("max(0, X - 30)", true, 1, 0);
+    check_bend("max(0, X - Y)", true, 1, -1);
+    check_bend("X + max(0, 5 - (X - Y))", true, 1, 1);
+    check_bend("X*max(0, rest)", true, 1, 0);
+    check_bend("Y*max(0, rest)", true, -1, 1);
+    check_bend("X*piecewise(2, Y < 40, 1)", true, 1, -1);
+    check_bend("piecewise(2, Y >= X, 1)", true, -1, 1);
+    check_bend("exp(-X/Y)", true, -1, -1);
+    check_bend("exp(-(X/Y))", true, -1, 1);
+    check_bend("floor(X/10)", true, 1, 0);
+    check_bend("Y/(1 + exp(X))", true, -1, 1);
+    check_bend("abs(Y + -1*X)", true, -1, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(laws_that_may_bend_are_found),
         cmocka_unit_test(products_have_their_order),
         cmocka_unit_test(highest_order_counts),
         cmocka_unit_test(laws_that_are_products_have_their_order),

@@ -388,6 +388,9 @@ static saltus_status prepare(lane_group *c, saltus_error *err)
     b->middle = rows(n->n_rows);
     b->drift = rows(n->n_species);
     b->spread = rows(n->n_species);
+    b->trend = rows(n->n_bending > 0 ? n->n_species : 1);
+    b->peak = rows(n->n_bending + 1);
+    SALTUS_NEED(b->trend && b->peak);
     SALTUS_NEED(b->v && b->a && b->change && b->second && b->middle && b->drift && b->spread);
     for (int r = 0; r < n->n_reactions; ++r) {
         c->lanes.rate[r] = saltus_splat(n->rate[r]);
@@ -438,6 +441,8 @@ done:
         free(c->leaps.middle);
         free(c->leaps.drift);
         free(c->leaps.spread);
+        free(c->leaps.trend);
+        free(c->leaps.peak);
         free(c);
     }
     return status;

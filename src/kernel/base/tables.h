@@ -224,7 +224,12 @@ enum { SALTUS_FANOUT = 8, SALTUS_MAX_LEVELS = 11 };
      * that it reads change alike */                                                               \
     X(double, order, t->n_species)                                                                 \
     /* [species] how many of it, at most, a reaction of that order takes */                        \
-    X(int32_t, order_own, t->n_species)
+    X(int32_t, order_own, t->n_species)                                                            \
+    /* Laws that may bend within a leap: of what they do orders tell nothing. */                   \
+    X(int32_t, bending, t->n_bending)                         /* [bending] reactions, rising */    \
+    X(int32_t, bending_of, t->n_bending > 0 ? t->n_reactions : 0) /* [reaction] bending, or -1 */  \
+    /* [species] 1 or -1, the way in which it raises the first of them that reads it; or 0 */      \
+    X(double, bend, t->n_bending > 0 ? t->n_species : 0)
 
 /* What follows from the others: which live rules, propensities and nodes change when a reaction
  * fires, itself included where it does. Live are rules that a law, a clock or an event reads, also
@@ -285,6 +290,7 @@ typedef struct saltus_tables {
     int32_t idles;      /**< a reaction that lacks reactants does nothing; else that is a failure */
     int32_t n_starts;   /**< of the settings, the last ones: values at time 0, in their order */
     int32_t has_tables; /**< some program has one: held, linear, spline */
+    int32_t n_bending;  /**< laws that may bend within a leap */
     int32_t n_thinned, n_drifts, n_bound_code, n_thinned_nodes;
     int32_t row_slots, n_turning; /**< intervals of clocks that turn, two numbers each; how many */
     int32_t n_intervals;          /**< slots of programs on intervals; 0: no law drifts with time */

@@ -183,6 +183,12 @@ typedef struct saltus_draws {
  * deviation is 1.3 % too small at most. */
 #define SALTUS_RELAXED 10.0
 
+/* Of what follows counts, but bends, a leap looks so many standard deviations to both sides. Within
+ * them a law changes by this share of itself, or makes this many firings more or fewer. */
+#define SALTUS_BEND_DEVIATIONS 2.0
+#define SALTUS_BEND_CHANGE 0.5
+#define SALTUS_BEND_FIRINGS 0.25
+
 /* In a leap a law that drifts changes by this share of it times epsilon, at most. Its mean over the
  * leap is taken by Simpson's rule, so that what this bounds is the choice of the leap's length, and
  * a twelfth of its product with what the counts change by is the error. */
@@ -216,6 +222,8 @@ typedef struct saltus_leap {
     /* [species] mean and variance of its change per time; when the mean has been used, its loss
      * over its bound, per time. */
     double *drift, *spread;
+    double *trend;     /* [species] that mean, where some law may bend */
+    double *peak;      /* [bending] as much as the law may be in the leap */
     int64_t *change;   /* [species] change by a leap */
     double *second;    /* [reaction] firings that are drawn for the second half of a leap */
     double fired;      /* firings of all reactions in a leap */
@@ -356,6 +364,8 @@ SALTUS_FN int32_t saltus_ode_components(const saltus_tables *t, int is_mean)
 #define SALTUS_LEAP_ARRAYS(X)                                                                      \
     X(double, leap, drift, t->n_species)                                                           \
     X(double, leap, spread, t->n_species)                                                          \
+    X(double, leap, trend, t->n_bending > 0 ? t->n_species : 0)                                    \
+    X(double, leap, peak, t->n_bending)                                                            \
     X(int64_t, leap, change, t->n_species)                                                         \
     X(double, leap, second, t->n_reactions)                                                        \
     X(uint8_t, leap, critical, t->n_reactions)

@@ -114,16 +114,48 @@ SALTUS_FN saltus_f64 saltus_tau_step(saltus_f64 fastest, saltus_f64 relaxation)
     return 1.0 / saltus_tau_larger(fastest, relaxation * (1.0 / SALTUS_RELAXED));
 }
 
+/** How far a species moves in a leap, of that mean and variance of its change per time: the mean,
+ * and some standard deviations. */
+SALTUS_FN saltus_f64 saltus_tau_reach(saltus_f64 trend, saltus_f64 spread, saltus_f64 step)
+{
+    const saltus_f64 none = saltus_splat(0.0);
+    const saltus_f64 reach =
+        saltus_abs(trend) * step + SALTUS_BEND_DEVIATIONS * saltus_sqrt(spread * step);
+    return saltus_select(SALTUS_LT(none, spread), reach, none);
+}
+
+/** Where a law bends within a leap: from what it is before to what it is where species are as far
+ * to either side as they may come. */
+SALTUS_FN saltus_mask saltus_tau_bends(saltus_f64 step, saltus_f64 before, saltus_f64 high,
+                                       saltus_f64 low)
+{
+    const saltus_f64 change =
+        saltus_tau_larger(saltus_abs(high - before), saltus_abs(low - before));
+    return SALTUS_LT(SALTUS_BEND_CHANGE * before, change) &
+           SALTUS_LT(saltus_splat(SALTUS_BEND_FIRINGS), change * step);
+}
+
+/** What the change of reaction r's law to both sides, of a species that reaches so far, adds to the
+ * rate at which the state relaxes: `amount` molecules change it back. */
+SALTUS_FN saltus_f64 saltus_tau_steepness(double amount, saltus_f64 high, saltus_f64 low,
+                                          saltus_f64 reach)
+{
+    const saltus_f64 none = saltus_splat(0.0);
+    const saltus_f64 steep =
+        (0.5 * (amount < 0.0 ? -amount : amount)) * saltus_abs(high - low) / reach;
+    return saltus_select(SALTUS_LT(none, reach), steep, none);
+}
+
 /* Candidates of critical reactions come so many times as often as before the leap they would fire;
  * more than their propensities grow by in it. */
 #define SALTUS_CRITICAL_MARGIN 1.125
 
-/** Where a candidate fires, of a critical reaction whose propensity was `before` when it was drawn,
- * and is `end` where it comes: thinning, by a word. */
-SALTUS_FN saltus_mask saltus_tau_accepts(saltus_u64 word, saltus_f64 before, saltus_f64 end)
+/** Where a candidate fires, of a critical reaction of that weight when it was drawn, its
+ * propensity, which is `end` where it comes: thinning, by a word. */
+SALTUS_FN saltus_mask saltus_tau_accepts(saltus_u64 word, saltus_f64 weight, saltus_f64 end)
 {
     const saltus_f64 u = SALTUS_TO_F64(SALTUS_AS_I64(word)) * 0x1p-32;
-    return SALTUS_LT(u * (SALTUS_CRITICAL_MARGIN * before), end);
+    return SALTUS_LT(u * (SALTUS_CRITICAL_MARGIN * weight), end);
 }
 
 /** `exact` after a leap: exact steps to come, or, below 0, how many leaps in a row did not pay. One

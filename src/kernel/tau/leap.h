@@ -22,6 +22,12 @@ SALTUS_FN int saltus_leap_drifts(const saltus_trajectory *p)
     return SALTUS_THINNED && p->n->n_thinned > 0;
 }
 
+/* Whether the law of reaction r may bend within a leap. */
+SALTUS_FN int saltus_leap_may_bend(const saltus_tables *n, int r)
+{
+    return SALTUS_PROGRAMS && n->n_bending > 0 && n->bending_of[r] >= 0;
+}
+
 /* The next block of words. */
 SALTUS_FN void saltus_leap_draw(saltus_trajectory *p, saltus_direct *d, saltus_leap *l,
                                 uint32_t w[4])
@@ -114,7 +120,8 @@ SALTUS_FN double saltus_leap_bound(const saltus_trajectory *p, const saltus_dire
     }
     for (int r = 0; r < n->n_reactions; ++r) {
         const double a = d->values[SALTUS_AT(r)];
-        if (!(a > 0.0) && !(saltus_leap_drifts(p) && n->thinned_of[r] >= 0)) {
+        if (!(a > 0.0) && !(saltus_leap_drifts(p) && n->thinned_of[r] >= 0) &&
+            !saltus_leap_may_bend(n, r)) {
             continue;
         }
         const int critical = saltus_tau_critical(n, l->tau.n_critical, p->v, r, -1) != 0;
@@ -129,6 +136,9 @@ SALTUS_FN double saltus_leap_bound(const saltus_trajectory *p, const saltus_dire
         const double spread = l->spread[SALTUS_AT(s)];
         double drift = l->drift[SALTUS_AT(s)];
         l->drift[SALTUS_AT(s)] = 0.0;
+        if (SALTUS_PROGRAMS && n->n_bending > 0) {
+            l->trend[SALTUS_AT(s)] = drift;
+        }
         if (spread > 0.0 && n->order[s] > 0.0) {
             const double x = p->v[SALTUS_AT(s)];
             fastest = saltus_tau_bound(&l->tau, saltus_tau_order(n->order[s], n->order_own[s], x),
@@ -140,26 +150,35 @@ SALTUS_FN double saltus_leap_bound(const saltus_trajectory *p, const saltus_dire
     return saltus_tau_step(fastest, saltus_leap_relaxation(n, d, l));
 }
 
-/* The sum of the critical reactions' propensities. */
+/* What candidates of critical reaction r come by: its propensity, or as much as that may become. */
+SALTUS_FN double saltus_leap_weight(const saltus_tables *n, const saltus_direct *d,
+                                    const saltus_leap *l, int r)
+{
+    const double a = d->values[SALTUS_AT(r)];
+    return saltus_leap_may_bend(n, r) ? saltus_tau_larger(a, l->peak[SALTUS_AT(n->bending_of[r])])
+                                      : a;
+}
+
+/* The sum of the weights of critical reactions. */
 SALTUS_FN double saltus_leap_critical(const saltus_trajectory *p, const saltus_direct *d,
                                       const saltus_leap *l)
 {
     double sum = 0.0;
     for (int r = 0; r < p->n->n_reactions; ++r) {
-        const double a = d->values[SALTUS_AT(r)];
+        const double a = saltus_leap_weight(p->n, d, l, r);
         sum += a > 0.0 && l->critical[SALTUS_AT(r)] ? a : 0.0;
     }
     return sum;
 }
 
-/* The critical reaction at `goal` of the sum of their propensities. */
+/* The critical reaction at `goal` of that sum. */
 SALTUS_FN int saltus_leap_choose(const saltus_trajectory *p, const saltus_direct *d,
                                  const saltus_leap *l, double goal)
 {
     int chosen = -1;
     double sum = 0.0;
     for (int r = 0; r < p->n->n_reactions; ++r) {
-        const double a = d->values[SALTUS_AT(r)];
+        const double a = saltus_leap_weight(p->n, d, l, r);
         if (a > 0.0 && l->critical[SALTUS_AT(r)]) {
             chosen = r;
             sum += a;
@@ -241,12 +260,100 @@ SALTUS_FN double saltus_leap_middle(saltus_trajectory *p, int r, double length)
     return SALTUS_RARE(p->n->idles && !(a >= 0.0)) && saltus_tau_lacks(p->n, p->v, r, -1) ? 0.0 : a;
 }
 
+/* Rows from the counts again. */
+SALTUS_FN void saltus_leap_undo(saltus_trajectory *p)
+{
+    for (int s = 0; s < p->n->n_species; ++s) {
+        p->v[SALTUS_AT(s)] = (double)p->x[SALTUS_AT(s)];
+    }
+    saltus_trajectory_run_live_rules(p);
+}
+
+/* Laws that may bend, each where what they read is as far to a side as a leap may bring it. */
+SALTUS_FN void saltus_leap_lean(saltus_trajectory *p, const saltus_leap *l, double step,
+                                double side)
+{
+    const saltus_tables *n = p->n;
+    for (int s = 0; s < n->n_species; ++s) {
+        const int64_t at = SALTUS_AT(s);
+        const double reach = saltus_tau_reach(l->trend[at], l->spread[at], step),
+                     x = (double)p->x[at] + side * n->bend[s] * reach;
+        p->v[at] = saltus_tau_larger(x, 0.0);
+    }
+    saltus_trajectory_run_live_rules(p);
+}
+
+/* Propensity r of the rows, or 0 where it is none. */
+SALTUS_FN double saltus_leap_leaning(saltus_trajectory *p, int r)
+{
+    const double a = saltus_leap_middle(p, r, 0.0);
+    return a >= 0.0 ? a : 0.0;
+}
+
+/* Whether some law bends in a leap of so long. */
+SALTUS_FN int saltus_leap_bends(saltus_trajectory *p, const saltus_direct *d, saltus_leap *l,
+                                double step)
+{
+    const saltus_tables *n = p->n;
+    int bends = 0;
+    saltus_leap_lean(p, l, step, 1.0);
+    for (int i = 0; i < n->n_bending; ++i) {
+        l->peak[SALTUS_AT(i)] = saltus_leap_leaning(p, n->bending[i]);
+    }
+    saltus_leap_lean(p, l, step, -1.0);
+    for (int i = 0; i < n->n_bending; ++i) {
+        const int r = n->bending[i];
+        const double high = l->peak[SALTUS_AT(i)], low = saltus_leap_leaning(p, r);
+        double steepness = 0.0;
+        l->peak[SALTUS_AT(i)] = saltus_tau_larger(high, low);
+        for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
+            const int s = n->change_species[c];
+            const int64_t at = SALTUS_AT(s);
+            if (n->bend[s] != 0.0) {
+                const double reach = saltus_tau_reach(l->trend[at], l->spread[at], step);
+                steepness += saltus_tau_steepness((double)n->change_amount[c], high, low, reach);
+            }
+        }
+        bends |= saltus_tau_bends(step, d->values[SALTUS_AT(r)], high, low) != 0 ||
+                 SALTUS_RELAXED * l->tau.epsilon < steepness * step;
+    }
+    return bends;
+}
+
+/** The step within which no law bends, or a shorter leap than pays; `left` is left to the target.
+ */
+SALTUS_OUTLINE double saltus_leap_unbent(saltus_trajectory *p, const saltus_direct *d,
+                                         saltus_leap *l, double step, double total, double left)
+{
+    double within = step < left ? step : left;
+    while (saltus_leap_bends(p, d, l, within)) {
+        step = within = 0.5 * within;
+        if (within * total < SALTUS_SHORT_LEAP) {
+            break;
+        }
+    }
+    saltus_leap_undo(p);
+    return step;
+}
+
 /* A critical reaction that may end a leap. */
 typedef struct saltus_ending {
     int r;         /* -1: there is none */
     uint32_t word; /* decides whether it fires */
-    double before; /* its propensity when it was drawn */
+    double weight; /* its share of the sum when it was drawn */
 } saltus_ending;
+
+/* Its propensity at the end of a leap, of the counts there, in p->v. */
+SALTUS_FN double saltus_leap_late(saltus_trajectory *p, int r, double length)
+{
+    (void)length;
+#if SALTUS_THINNED
+    if (p->n->n_thinned > 0 && p->n->thinned_of[r] >= 0) {
+        return saltus_leap_law(p, p->n->thinned_of[r], p->t + length);
+    }
+#endif
+    return saltus_leap_middle(p, r, 0.0);
+}
 
 /* Its propensity at the end of a leap of `length`, of which the middle's is known. */
 SALTUS_FN double saltus_leap_end(saltus_trajectory *p, const saltus_direct *d, int r, double length,
@@ -262,6 +369,23 @@ SALTUS_FN double saltus_leap_end(saltus_trajectory *p, const saltus_direct *d, i
     return middle + half;
 }
 
+/* Let the critical reaction fire at the end of the leap, if its propensity there, of all that has
+ * changed, says so: of a law that may bend. */
+SALTUS_FN saltus_attempt saltus_leap_finish(saltus_trajectory *p, saltus_leap *l, double length,
+                                            const saltus_ending *one)
+{
+    if (saltus_leap_attempt(p, l) != SALTUS_LEAPT) {
+        return SALTUS_TOO_LONG;
+    }
+    saltus_trajectory_run_live_rules(p);
+    const double end = saltus_leap_late(p, one->r, length);
+    if (!(end >= 0.0)) {
+        return SALTUS_TOO_LONG;
+    }
+    saltus_leap_fire(p->n, l, one->r, saltus_tau_accepts(one->word, one->weight, end) ? 1.0 : 0.0);
+    return SALTUS_LEAPT;
+}
+
 /* Firings of the second half, so many more, or fewer, that those of the leap are by the
  * propensities in its middle; and the critical reaction at its end, if it fires. */
 SALTUS_FN saltus_attempt saltus_leap_correct(saltus_trajectory *p, saltus_direct *d, saltus_leap *l,
@@ -275,7 +399,8 @@ SALTUS_FN saltus_attempt saltus_leap_correct(saltus_trajectory *p, saltus_direct
         if (r % 4 == 0) {
             saltus_leap_draw(p, d, l, w);
         }
-        if (!(a > 0.0) || (l->critical[SALTUS_AT(r)] && r != one->r)) {
+        const int may_bend = saltus_leap_may_bend(n, r);
+        if ((!(a > 0.0) && !may_bend) || (l->critical[SALTUS_AT(r)] && (r != one->r || may_bend))) {
             continue;
         }
         const double middle = saltus_leap_middle(p, r, length);
@@ -284,7 +409,7 @@ SALTUS_FN saltus_attempt saltus_leap_correct(saltus_trajectory *p, saltus_direct
         }
         if (r == one->r) {
             const double end = saltus_leap_end(p, d, r, length, middle);
-            saltus_leap_fire(n, l, r, saltus_tau_accepts(one->word, one->before, end) ? 1.0 : 0.0);
+            saltus_leap_fire(n, l, r, saltus_tau_accepts(one->word, one->weight, end) ? 1.0 : 0.0);
             continue;
         }
         const double more = saltus_tau_more(length, a, middle, second);
@@ -293,7 +418,8 @@ SALTUS_FN saltus_attempt saltus_leap_correct(saltus_trajectory *p, saltus_direct
         }
         saltus_leap_fire(n, l, r, saltus_tau_whole(more, w[r % 4], second));
     }
-    return SALTUS_LEAPT;
+    return one->r >= 0 && saltus_leap_may_bend(n, one->r) ? saltus_leap_finish(p, l, length, one)
+                                                          : SALTUS_LEAPT;
 }
 
 /* All that happens in a leap of `length`, with a candidate at its end, into the leap's changes. */
@@ -305,15 +431,6 @@ SALTUS_FN saltus_attempt saltus_leap_try(saltus_trajectory *p, saltus_direct *d,
         attempt = saltus_leap_correct(p, d, l, length, one);
     }
     return attempt == SALTUS_LEAPT ? saltus_leap_attempt(p, l) : attempt;
-}
-
-/* Rows from the counts again, after an attempt that has failed. */
-SALTUS_FN void saltus_leap_undo(saltus_trajectory *p)
-{
-    for (int s = 0; s < p->n->n_species; ++s) {
-        p->v[SALTUS_AT(s)] = (double)p->x[SALTUS_AT(s)];
-    }
-    saltus_trajectory_run_live_rules(p);
 }
 
 #endif

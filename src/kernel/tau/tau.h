@@ -163,7 +163,7 @@ SALTUS_FN saltus_failure saltus_leap_apply(saltus_trajectory *p, saltus_direct *
                 length = wait;
                 one.r = saltus_leap_choose(p, d, l, saltus_unit53(w[2], w[3]) * critical_total);
                 one.word = w[1];
-                one.before = one.r >= 0 ? d->values[SALTUS_AT(one.r)] : 0.0;
+                one.weight = one.r >= 0 ? saltus_leap_weight(n, d, l, one.r) : 0.0;
             }
         }
         double t_next = p->t + length;
@@ -230,7 +230,11 @@ SALTUS_FN saltus_failure saltus_tau_move(saltus_trajectory *p, saltus_direct *d,
         }
     } else {
         double critical_total;
-        const double step = saltus_leap_bound(p, d, l, &critical_total);
+        double step = saltus_leap_bound(p, d, l, &critical_total);
+        if (SALTUS_PROGRAMS && p->n->n_bending > 0) {
+            step = saltus_leap_unbent(p, d, l, step, total, target - p->t);
+            critical_total = saltus_leap_critical(p, d, l);
+        }
         if (saltus_leap_apply(p, d, l, step, total, critical_total, target) != SALTUS_FINE) {
             return p->failure;
         }

@@ -32,6 +32,8 @@ typedef struct saltus_leaps {
     saltus_f64 *second;         /* [chunk][reaction] drawn for the second half of a leap */
     saltus_f64 *middle;         /* [row] in the middle of a chunk's leap */
     saltus_f64 *drift, *spread; /* [species] mean, later relaxation, and variance, as in state.h */
+    saltus_f64 *trend;          /* [species] that mean */
+    saltus_f64 *peak;           /* [chunk][bending] as in state.h; -1: not critical */
     saltus_f64 t[SALTUS_LEAP_CHUNKS];
     saltus_f64 stop[SALTUS_LEAP_CHUNKS]; /* the next sample or special time */
     saltus_i64 exact[SALTUS_LEAP_CHUNKS];
@@ -76,6 +78,9 @@ SALTUS_FN saltus_f64 saltus_leaps_step(const saltus_tables *n, const saltus_tau 
                                        saltus_leaps *b, const saltus_f64 *v, const saltus_f64 *a)
 {
     saltus_f64 fastest = saltus_splat(0.0), relaxation = fastest;
+    for (int s = 0; s < n->n_species && n->n_bending > 0; ++s) {
+        b->trend[s] = b->drift[s];
+    }
     for (int s = 0; s < n->n_species; ++s) {
         if (n->order[s] > 0.0) {
             const saltus_f64 g = saltus_tau_order(n->order[s], n->order_own[s], v[s]);
@@ -103,6 +108,99 @@ SALTUS_FN saltus_f64 saltus_leaps_mark(const saltus_tables *n, const saltus_tau 
     saltus_tau_add(n, r, SALTUS_AS_F64(SALTUS_AS_I64(a) & free), b->drift, b->spread);
     *critical_total = *critical_total + SALTUS_AS_F64(SALTUS_AS_I64(a) & critical);
     return saltus_select(critical, -a, a);
+}
+
+/* saltus_leap_lean, into the rows of the middle. */
+SALTUS_FN void saltus_leaps_lean(const saltus_tables *n, saltus_leaps *b, const saltus_f64 *v,
+                                 saltus_f64 step, double side)
+{
+    for (int s = 0; s < n->n_species; ++s) {
+        const saltus_f64 reach = saltus_tau_reach(b->trend[s], b->spread[s], step);
+        b->middle[s] = saltus_tau_larger(v[s] + side * n->bend[s] * reach, saltus_splat(0.0));
+    }
+    for (int row = n->n_species; row < n->n_rows; ++row) {
+        b->middle[row] = v[row];
+    }
+    saltus_lanes_run_rules(n, b->middle);
+}
+
+/* saltus_leap_leaning */
+SALTUS_FN saltus_f64 saltus_leaps_leaning(const saltus_tables *n, saltus_leaps *b, int r)
+{
+    const saltus_f64 none = saltus_splat(0.0);
+    saltus_mask wrong = SALTUS_LT(none, none);
+    const saltus_f64 a = saltus_lanes_propensity(n, saltus_splat(n->rate[r]), b->middle, r, &wrong);
+    return saltus_select(SALTUS_LE(none, a), a, none);
+}
+
+/* saltus_leap_bends */
+SALTUS_FN saltus_mask saltus_leaps_bends(const saltus_tables *n, const saltus_tau *tau,
+                                         saltus_leaps *b, int chunk, saltus_f64 step)
+{
+    const saltus_f64 *v = b->v + chunk * n->n_rows, *a = b->a + chunk * n->n_reactions;
+    saltus_f64 *peak = b->peak + chunk * n->n_bending;
+    const saltus_f64 most = saltus_splat(SALTUS_RELAXED * tau->epsilon);
+    saltus_mask bends = SALTUS_LT(most, most);
+    saltus_leaps_lean(n, b, v, step, 1.0);
+    for (int i = 0; i < n->n_bending; ++i) {
+        peak[i] = saltus_leaps_leaning(n, b, n->bending[i]);
+    }
+    saltus_leaps_lean(n, b, v, step, -1.0);
+    for (int i = 0; i < n->n_bending; ++i) {
+        const int r = n->bending[i];
+        const saltus_f64 high = peak[i], low = saltus_leaps_leaning(n, b, r);
+        saltus_f64 steepness = saltus_splat(0.0);
+        peak[i] = saltus_tau_larger(high, low);
+        for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
+            const int s = n->change_species[c];
+            if (n->bend[s] != 0.0) {
+                const saltus_f64 reach = saltus_tau_reach(b->trend[s], b->spread[s], step);
+                steepness =
+                    steepness + saltus_tau_steepness((double)n->change_amount[c], high, low, reach);
+            }
+        }
+        bends |=
+            saltus_tau_bends(step, saltus_abs(a[r]), high, low) | SALTUS_LT(most, steepness * step);
+    }
+    return bends;
+}
+
+/* The weights of critical reactions, and their sum: of a law that may bend, as much as it may
+ * become in the leap. */
+SALTUS_FN saltus_f64 saltus_leaps_weigh(const saltus_tables *n, const saltus_tau *tau,
+                                        saltus_leaps *b, int chunk, saltus_mask here)
+{
+    const saltus_f64 *v = b->v + chunk * n->n_rows, *a = b->a + chunk * n->n_reactions;
+    const saltus_f64 none = saltus_splat(0.0);
+    saltus_f64 *peak = b->peak + chunk * n->n_bending, sum = none;
+    for (int r = 0; r < n->n_reactions; ++r) {
+        const int i = n->bending_of[r];
+        if (i >= 0) {
+            const saltus_mask critical = saltus_tau_critical(n, tau->n_critical, v, r, here);
+            peak[i] = saltus_select(critical, saltus_tau_larger(saltus_abs(a[r]), peak[i]),
+                                    saltus_splat(-1.0));
+        }
+        const saltus_f64 weight = i >= 0 ? peak[i] : -a[r];
+        sum = sum + saltus_select(SALTUS_LT(none, weight), weight, none);
+    }
+    return sum;
+}
+
+/* saltus_leap_unbent */
+SALTUS_OUTLINE void saltus_leaps_unbend(const saltus_tables *n, const saltus_tau *tau,
+                                        saltus_leaps *b, int chunk)
+{
+    const saltus_mask here = b->left[chunk];
+    const saltus_f64 left = b->stop[chunk] - b->t[chunk];
+    saltus_f64 step = b->step[chunk], within = saltus_select(SALTUS_LT(step, left), step, left);
+    for (saltus_mask open = here; saltus_any(open);) {
+        open &= saltus_leaps_bends(n, tau, b, chunk, within);
+        within = saltus_select(open, 0.5 * within, within);
+        step = saltus_select(open, within, step);
+        open &= ~SALTUS_LT(within * b->total[chunk], saltus_splat(SALTUS_SHORT_LEAP));
+    }
+    b->step[chunk] = step;
+    b->critical_total[chunk] = saltus_leaps_weigh(n, tau, b, chunk, here);
 }
 
 /* Propensities and the step that they allow, in the lanes `here` of a chunk. Where nothing can
@@ -134,6 +232,9 @@ SALTUS_FN void saltus_leaps_bound(const saltus_tables *n, const saltus_tau *tau,
     b->bad[chunk] = bad & here;
     b->brief[chunk] = here & 0;
     b->left[chunk] = here & ~bad & ~still;
+    if (n->n_bending > 0) {
+        saltus_leaps_unbend(n, tau, b, chunk);
+    }
 }
 
 /* How far the lanes that are left leap, and whether a critical reaction ends it. */
@@ -339,6 +440,29 @@ SALTUS_FN saltus_mask saltus_leaps_attempt(const saltus_tables *n, saltus_leaps 
     return good;
 }
 
+/* saltus_leap_finish, in the lanes `hit`, of reactions `chosen`. */
+SALTUS_OUTLINE saltus_mask saltus_leaps_finish(const saltus_tables *n, saltus_leaps *b, int chunk,
+                                               saltus_mask hit, saltus_i64 chosen)
+{
+    saltus_mask bad = hit & 0;
+    hit &= saltus_leaps_attempt(n, b, chunk);
+    for (int i = 0; i < n->n_bending; ++i) {
+        const int r = n->bending[i];
+        const saltus_mask here = hit & SALTUS_EQ(chosen, saltus_splat_i64(r));
+        saltus_mask wrong = hit & 0;
+        if (saltus_any(here)) {
+            const saltus_f64 end =
+                saltus_lanes_propensity(n, saltus_splat(n->rate[r]), b->middle, r, &wrong);
+            const saltus_mask accepted =
+                here & saltus_tau_accepts(b->word[chunk], b->peak[chunk * n->n_bending + i], end);
+            bad |= here & wrong;
+            saltus_leaps_add(n, b, chunk, r,
+                             SALTUS_AS_F64(SALTUS_AS_I64(saltus_splat(1.0)) & accepted));
+        }
+    }
+    return bad;
+}
+
 /* saltus_leap_correct. */
 SALTUS_FN void saltus_leaps_correct(const saltus_tables *n, uint64_t seed, saltus_leaps *b,
                                     int chunk)
@@ -347,7 +471,8 @@ SALTUS_FN void saltus_leaps_correct(const saltus_tables *n, uint64_t seed, saltu
     const saltus_f64 *a = b->a + chunk * n->n_reactions,
                      *second = b->second + chunk * n->n_reactions;
     saltus_f64 sum = saltus_splat(0.0); /* of critical propensities */
-    saltus_mask bad = good & 0, among = b->one[chunk] & good;
+    saltus_mask bad = good & 0, among = b->one[chunk] & good, ends = good & 0;
+    saltus_i64 chosen = saltus_splat_i64(-1);
     saltus_u64 w[4];
     if (!saltus_any(good)) {
         return;
@@ -357,20 +482,30 @@ SALTUS_FN void saltus_leaps_correct(const saltus_tables *n, uint64_t seed, saltu
             saltus_philox(seed, SALTUS_PURPOSE_LEAP, b->trajectory[chunk], b->block[chunk], w);
             b->block[chunk] -= SALTUS_AS_U64(good);
         }
+        const int bending = n->n_bending > 0 ? n->bending_of[r] : -1;
+        const saltus_f64 weight = bending >= 0 ? b->peak[chunk * n->n_bending + bending] : -a[r];
         saltus_mask wrong = good & 0;
-        const saltus_mask fires = good & SALTUS_LT(saltus_splat(0.0), a[r]);
+        saltus_mask fires = good & SALTUS_LT(saltus_splat(0.0), a[r]);
+        if (bending >= 0) { /* the law may be 0 before the leap */
+            fires = good & SALTUS_LT(weight, saltus_splat(0.0));
+        }
         const saltus_f64 middle =
             saltus_lanes_propensity(n, saltus_splat(n->rate[r]), b->middle, r, &wrong);
         if (saltus_any(among)) {
-            const saltus_mask critical = SALTUS_LT(a[r], saltus_splat(0.0));
-            sum = sum - SALTUS_AS_F64(SALTUS_AS_I64(a[r]) & critical);
+            const saltus_mask critical = SALTUS_LT(saltus_splat(0.0), weight);
+            sum = sum + SALTUS_AS_F64(SALTUS_AS_I64(weight) & critical);
             const saltus_mask hit = among & critical & SALTUS_LT(b->goal[chunk], sum);
-            const saltus_mask accepted =
-                hit & saltus_tau_accepts(b->word[chunk], -a[r], middle + (middle + a[r]));
             among &= ~hit;
-            bad |= hit & wrong;
-            saltus_leaps_add(n, b, chunk, r,
-                             SALTUS_AS_F64(SALTUS_AS_I64(saltus_splat(1.0)) & accepted));
+            if (bending >= 0) {
+                ends |= hit;
+                chosen = saltus_select_i64(hit, saltus_splat_i64(r), chosen);
+            } else {
+                const saltus_mask accepted =
+                    hit & saltus_tau_accepts(b->word[chunk], weight, middle + (middle + a[r]));
+                bad |= hit & wrong;
+                saltus_leaps_add(n, b, chunk, r,
+                                 SALTUS_AS_F64(SALTUS_AS_I64(saltus_splat(1.0)) & accepted));
+            }
         }
         const saltus_f64 more = saltus_tau_more(b->length[chunk], a[r], middle, second[r]);
         wrong |= ~SALTUS_LT(more * (double)n->largest_change, saltus_splat(0x1p44));
@@ -379,6 +514,9 @@ SALTUS_FN void saltus_leaps_correct(const saltus_tables *n, uint64_t seed, saltu
         saltus_leaps_add(n, b, chunk, r, SALTUS_AS_F64(SALTUS_AS_I64(k) & fires));
     }
     bad |= among;
+    if (saltus_any(ends)) {
+        bad |= saltus_leaps_finish(n, b, chunk, ends, chosen);
+    }
     b->bad[chunk] |= bad;
     b->left[chunk] &= ~bad;
 }

@@ -418,6 +418,10 @@ SALTUS_MUST_CHECK saltus_status saltus_freeze_orders(saltus_freezer *f,
                                                      const saltus_expr *const *triggers,
                                                      saltus_error *err);
 
+/* bending.c */
+/** Which laws may bend within a leap, and the counts that they read; behind orders. */
+SALTUS_MUST_CHECK saltus_status saltus_find_bending(saltus_freezer *f, saltus_error *err);
+
 /* info_lattice.c */
 /** Print size, step, faces, compartments, site types, particles, reactions and warnings of a frozen
  * model's lattice; at most `most` compartments, species and reactions. */

@@ -278,6 +278,7 @@ static const char *leaping_registers_against(const saltus_tables *t, saltus_need
                ? "it has events or rates that switch in time"
            : t->n_starts > 0  ? "its initial values are drawn"
            : t->n_thinned > 0 ? "it has rates that drift with time"
+           : t->n_bending > 0 ? "it has laws that may bend within a leap"
                               : saltus_registers_against(t);
 }
 
