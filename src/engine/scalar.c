@@ -398,18 +398,20 @@ static saltus_status report_variate(const saltus_trajectory *p, const saltus_net
     const saltus_variate *q = &network->tables.variates[p->culprit / 8];
     const int wrong = p->culprit % 8, n = saltus_variate_parameters(q->op);
     const char *name = saltus_op_text((saltus_op)q->op);
-    char purpose[200] = "";
+    const bool is_trials = q->op == SALTUS_OP_BINOMIAL && wrong == 0;
+    char purpose[200] = "", number[SALTUS_NUMBER_SIZE];
     print_purpose(network, p->culprit / 8, purpose, sizeof purpose);
     if (wrong == SALTUS_VARIATE_NOTHING) {
         return saltus_error_set(err, SALTUS_E_NUMERIC,
                                 "%s: %s: hardly anything of %s lies between its bounds at %s",
                                 where, purpose, name, state);
     }
-    return saltus_error_set(err, SALTUS_E_NUMERIC, "%s: %s: the %s of %s cannot be %g at %s", where,
-                            purpose,
+    return saltus_error_set(err, SALTUS_E_NUMERIC, "%s: %s: the %s of %s cannot be %s at %s%s",
+                            where, purpose,
                             wrong >= n ? wrong == n ? "lower bound" : "upper bound"
                                        : parameter_names[q->op - SALTUS_OP_FIRST_VARIATE][wrong],
-                            name, bad, state);
+                            name, saltus_number_format(bad, number), state,
+                            is_trials ? "; it is a whole number up to 2^50" : "");
 }
 
 /* The name of a component that is integrated. */

@@ -37,10 +37,11 @@ static saltus_status check(const saltus_model *model, const saltus_plan_options 
     saltus_status status = SALTUS_OK;
     const saltus_network *net = model->network;
     if (net->tables.n_delayed > 0) {
-        SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
-                    "reaction '%s' takes a while, and leaps do not know when it begins; the method "
-                    "'direct' does",
-                    saltus_network_reaction(net, net->tables.delayed[0].reaction));
+        SALTUS_FAIL(
+            SALTUS_E_UNSUPPORTED,
+            "reaction '%s' takes a while, and leaps do not know when it begins; the methods "
+            "'direct' and 'hybrid' do",
+            saltus_network_reaction(net, net->tables.delayed[0].reaction));
     }
     SALTUS_TRY(saltus_method_check_counts(model, err));
     SALTUS_TRY(saltus_method_check_mixed(model, o, err));

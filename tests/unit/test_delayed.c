@@ -268,7 +268,7 @@ static void what_has_no_queue_is_refused(void **state)
     (void)state;
     assert_int_equal(plan_with(mixed, "cpu", "auto", "tau", &leaps), SALTUS_E_UNSUPPORTED);
     assert_string_equal(leaps.message, "reaction 'there' takes a while, and leaps do not know when "
-                                       "it begins; the method 'direct' does");
+                                       "it begins; the methods 'direct' and 'hybrid' do");
     assert_int_equal(plan_with(mixed, "cpu", "lanes", "direct", &lanes), SALTUS_E_INVALID);
     assert_string_equal(lanes.message, "layout 'lanes' does not fit: reactions take a while");
     const saltus_status status = plan_with(mixed, "cuda", "auto", "direct", &gpu);

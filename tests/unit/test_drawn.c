@@ -289,7 +289,8 @@ static void numbers_that_cannot_be_drawn_end_the_run(void **state)
         {"", "at: 1, set: {p: 'normal(0, A - 4)'}",
          "time 1: event 'e' sets 'p': the standard deviation of normal cannot be -1 at A = 3"},
         {"", "at: 1, set: {A: 'binomial(A + 0.5, 0.5)'}",
-         "time 1: event 'e' sets 'A': the number of trials of binomial cannot be 3.5 at A = 3"},
+         "time 1: event 'e' sets 'A': the number of trials of binomial cannot be 3.5 at A = 3; it "
+         "is a whole number up to 2^50"},
         {"", "at: 1, set: {A: 'binomial(A, A)'}",
          "time 1: event 'e' sets 'A': the probability of binomial cannot be 3 at A = 3"},
         {"", "at: 1, set: {A: 'poisson(gamma(-A, 1))'}",

@@ -11,13 +11,20 @@ static bool is_below_0(const saltus_expr *e)
            (e->args[1]->op == SALTUS_OP_CONST && e->args[1]->value < 0.0);
 }
 
+typedef struct search {
+    const saltus_freezer *f;
+    bool *bends; /* [variable] its rule may bend */
+} search;
+
 /* Whether an operation with counts among its arguments may change by more than its order tells. */
 static bool bends(const saltus_expr *node, void *user)
 {
-    const saltus_freezer *f = user;
+    const search *s = user;
+    const saltus_freezer *f = s->f;
     switch (node->op) {
-    case SALTUS_OP_CONST:
     case SALTUS_OP_VARIABLE:
+        return saltus_rule_behind(f, node) && s->bends[node->variable];
+    case SALTUS_OP_CONST:
     case SALTUS_OP_TIME:
     case SALTUS_OP_ADD:
     case SALTUS_OP_DIV:
@@ -39,10 +46,13 @@ static bool bends(const saltus_expr *node, void *user)
     }
 }
 
+/* Directions, and rules that are still to be gone into: chains of them may be long. */
 typedef struct pointer {
     const saltus_freezer *f;
-    double *bend; /* [species] */
-    bool *seen;   /* [variable] a rule that was gone into */
+    double *bend;  /* [species] */
+    double *signs; /* [variable] of a rule that was met; else 0 */
+    int *rules;
+    size_t n;
 } pointer;
 
 /* Whether an operation falls while its argument number i rises. */
@@ -66,14 +76,15 @@ static bool falls_with(const saltus_expr *e, int i)
     }
 }
 
-/* Give counts that e reads the direction in which they raise `sign` times e; the first that is
- * found stays. */
-static void point(const pointer *p, const saltus_expr *e, double sign)
+/* Give counts that e reads, not through rules, the direction in which they raise `sign` times e;
+ * the first that is found stays. */
+static void point(pointer *p, const saltus_expr *e, double sign)
 {
-    const saltus_expr *rule = saltus_rule_behind(p->f, e);
-    if (rule && !p->seen[e->variable]) {
-        p->seen[e->variable] = true;
-        point(p, rule, sign);
+    if (saltus_rule_behind(p->f, e)) {
+        if (p->signs[e->variable] == 0.0) {
+            p->signs[e->variable] = sign;
+            p->rules[p->n++] = e->variable;
+        }
     } else if (e->op == SALTUS_OP_VARIABLE && e->variable < (int)p->f->model->n_variables) {
         const saltus_binding *b = &p->f->net->bindings[e->variable];
         if (b->role == SALTUS_ROLE_COUNT && p->bend[b->row] == 0.0) {
@@ -86,48 +97,78 @@ static void point(const pointer *p, const saltus_expr *e, double sign)
     }
 }
 
+static saltus_status point_all(saltus_freezer *f, double *bend, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_tables *t = &f->net->tables;
+    const size_t n_variables = f->model->n_variables + 1;
+    pointer p = {.f = f, .bend = bend};
+    p.signs = saltus_calloc(n_variables, sizeof *p.signs);
+    p.rules = saltus_calloc(n_variables, sizeof *p.rules);
+    SALTUS_NEED(p.signs && p.rules);
+    for (int i = 0; i < t->n_bending; ++i) {
+        point(&p, f->steps[t->bending[i]].law, 1.0);
+        while (p.n > 0) {
+            const int rule = p.rules[--p.n];
+            point(&p, f->rules[rule], p.signs[rule]);
+        }
+    }
+done:
+    saltus_free(p.signs);
+    saltus_free(p.rules);
+    return status;
+}
+
+/* List the reactions whose laws may bend. Rules are gone through in their order. */
+static saltus_status list_all(saltus_freezer *f, int32_t *list, int32_t *n, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const saltus_tables *t = &f->net->tables;
+    search s = {.f = f};
+    s.bends = saltus_calloc(f->model->n_variables + 1, sizeof *s.bends);
+    SALTUS_NEED(s.bends);
+    for (int r = 0; r < t->n_rules; ++r) {
+        const int i = f->net->rule_variables[r];
+        s.bends[i] = saltus_expr_any(f->rules[i], bends, &s);
+    }
+    for (int r = 0; r < t->n_reactions; ++r) {
+        if (t->law_program[r] >= 0 && saltus_expr_any(f->steps[r].law, bends, &s)) {
+            list[(*n)++] = r;
+        }
+    }
+done:
+    saltus_free(s.bends);
+    return status;
+}
+
 saltus_status saltus_find_bending(saltus_freezer *f, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_tables *t = &f->net->tables;
     const size_t n_reactions = (size_t)t->n_reactions;
-    bool *seen = saltus_calloc(f->model->n_variables + 1, sizeof *seen);
     int32_t *list = saltus_calloc(n_reactions + 1, sizeof *list);
-    double *bend = NULL;
-    int32_t *of = NULL;
-    SALTUS_NEED(seen && list);
-    for (int r = 0; r < t->n_reactions; ++r) {
-        bool found = false;
-        if (t->law_program[r] >= 0) {
-            SALTUS_TRY(saltus_any_through_rules(f, f->steps[r].law, bends, f, &found, err));
+    SALTUS_NEED(list);
+    SALTUS_TRY(list_all(f, list, &t->n_bending, err));
+    if (t->n_bending > 0) {
+        int32_t *bending = saltus_arena_alloc(f->arena, (size_t)t->n_bending * sizeof *bending);
+        int32_t *of = saltus_arena_alloc(f->arena, n_reactions * sizeof *of);
+        double *bend = saltus_arena_alloc(f->arena, ((size_t)t->n_species + 1) * sizeof *bend);
+        SALTUS_NEED(bending && of && bend);
+        for (int s = 0; s < t->n_species; ++s) {
+            bend[s] = 0.0;
         }
-        if (found) {
-            list[t->n_bending++] = r;
+        for (int r = 0, i = 0; r < t->n_reactions; ++r) {
+            of[r] = i < t->n_bending && list[i] == r ? i : -1;
+            if (of[r] >= 0) {
+                bending[i++] = r;
+            }
         }
+        t->bending = bending;
+        t->bending_of = of;
+        t->bend = bend;
+        SALTUS_TRY(point_all(f, bend, err));
     }
-    if (t->n_bending == 0) {
-        goto done;
-    }
-    int32_t *bending = saltus_arena_alloc(f->arena, (size_t)t->n_bending * sizeof *bending);
-    of = saltus_arena_alloc(f->arena, n_reactions * sizeof *of);
-    bend = saltus_arena_alloc(f->arena, (size_t)t->n_species * sizeof *bend);
-    SALTUS_NEED(bending && of && bend);
-    for (int s = 0; s < t->n_species; ++s) {
-        bend[s] = 0.0;
-    }
-    for (int r = 0, i = 0; r < t->n_reactions; ++r) {
-        of[r] = -1;
-        if (i < t->n_bending && list[i] == r) {
-            bending[i] = r;
-            of[r] = i++;
-            point(&(pointer){f, bend, seen}, f->steps[r].law, 1.0);
-        }
-    }
-    t->bending = bending;
-    t->bending_of = of;
-    t->bend = bend;
 done:
-    saltus_free(seen);
     saltus_free(list);
     return status;
 }
