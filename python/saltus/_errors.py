@@ -59,6 +59,9 @@ class FileError(Error, OSError):
         super().__init__(message, hint)
         self.errno, self.strerror = number, message  # in place of OSError's reading of two arguments
 
+    def __reduce__(self) -> Any:
+        return type(self), (self.message, self.hint, self.errno)
+
 
 class MissingFileError(FileError, FileNotFoundError):
     """There is no such file."""

@@ -72,11 +72,14 @@ class Page(NamedTuple):
               **ratios: Any) -> tuple[Figure, np.ndarray]:
         """A figure and its axes [row][column]; size: in inches, unless another is wanted; ratios:
         of rows and columns."""
-        size, dpi = self.size or size, self.dpi or 150
+        size, dpi = self.size or size, 150.0 if self.dpi is None else number("dpi", self.dpi)
         pixels = [side * dpi for side in size]
+        most = math.ceil(MOST_PIXELS / max(size)) - 1
+        if most < LEAST_DPI:
+            raise InvalidError(f"size=({size[0]:g}, {size[1]:g}) is larger than a figure can be")
         if not (LEAST_DPI <= dpi and max(pixels) < MOST_PIXELS):
             raise InvalidError(f"dpi={dpi:g}: the figure is {size[0]:g} by {size[1]:g} inches; "
-                               f"{LEAST_DPI} to {math.ceil(MOST_PIXELS / max(size)) - 1} are possible")
+                               f"{LEAST_DPI} to {most} are possible")
         figure = Figure(figsize=size, dpi=dpi, layout="constrained")
         FigureCanvasAgg(figure)
         return figure, figure.subplots(rows, columns, squeeze=False, gridspec_kw=ratios)

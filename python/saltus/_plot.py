@@ -10,7 +10,7 @@ from matplotlib.colors import ListedColormap, Normalize, PowerNorm
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from ._errors import InvalidError, near, number
+from ._errors import InvalidError, flag, near, number, whole
 from ._figure import (SMALL, Figure, Numbers, Page, add_colour_bar, add_legend, beside, colours_for,
                       draw_map, line_entries, make_panels, set_scale)
 from ._series import (BAND, COLOURS, RANGES_APART, Names, Sweep, distributions, edges_around,
@@ -282,8 +282,9 @@ def result(r: Any, kind: str, page: Page, species: Names, time: Optional[float],
     if kind not in KINDS:
         raise near("a figure", kind, KINDS)
     page.check()
-    if trajectories is not None and not number("trajectories", trajectories) >= 1:
+    if trajectories is not None and not whole("trajectories", trajectories) >= 1:
         raise InvalidError(f"trajectories={trajectories} are none to draw")
+    log, logx = flag("log", log), flag("logx", logx)
     for name, value, of in (("time", time, "histogram"), ("frame", frame, "slice"),
                             ("slice", slice, "slice"),
                             ("trajectories", trajectories, "trajectories")):
@@ -429,7 +430,8 @@ def _map(axes: Any, d: Drawing, x: str, y: str, z: np.ndarray, norm: Any) -> Any
     points in colours."""
     values = [d.of.data[name].values for name in (x, y)]
     if "point" in d.of.axes:
-        set_scale(axes, False, bool(d.logx))
+        logs = [is_geometric(v) for v in values]
+        set_scale(axes, logs[1], logs[0] if d.logx is None else d.logx)
         return axes.scatter(*values, c=z, norm=norm, cmap="viridis", s=18)
     logs = [is_geometric(values[0]) if d.logx is None else d.logx, is_geometric(values[1])]
     set_scale(axes, logs[1], logs[0])
@@ -485,5 +487,5 @@ def _design(d: Drawing) -> Figure:
     for p, a in zip(shown, axes):
         a.errorbar(s.data[p].values, *s(name), fmt="o", markersize=3, elinewidth=0.7,
                    color=COLOURS[0])
-        set_scale(a, d.log, bool(d.logx))
+        set_scale(a, d.log, is_geometric(s.data[p].values) if d.logx is None else d.logx)
     return d.page.end(figure, s.title([name]), more)

@@ -20,7 +20,7 @@ from ._files import Path, any_path, publish
 from ._result import Result
 from ._series import (BAND, COLOURS, FINE_BINS, RANGES_APART, Sweep, distributions, edges_around,
                       first, is_geometric, moving, quantiles, short, spread, table,
-                      time_unit)
+                      time_unit, with_axes)
 
 # What a page holds at most, so that it stays small whatever the size of a file.
 MOST_NAMES, MOST_TIMES, MOST_STEPS, MOST_RUNS = 30, 301, 61, 10
@@ -69,7 +69,7 @@ def _numbers(a: Any, digits: int = 4) -> Any:
 def _parts(data: Any, title: Optional[str]) -> dict[str, str]:
     """Of the template, by their names."""
     is_run, a = isinstance(data, Result), data.attrs
-    times = data.time if is_run else data["time"].values
+    times = data.time if is_run else np.atleast_1d(data["time"].values)
     unit = time_unit(data)
     shown = dict(_of_result(data, unit) if is_run else _of_sweep(data, unit))
     runs, warnings, model = a.get("trajectories", 0), [], _model_of(data)
@@ -215,6 +215,7 @@ MEASURES = {"mean": lambda mean, sd: [mean, mean - sd, mean + sd],  # with its b
 
 def _of_sweep(data: Any, unit: str) -> dict[str, Any]:
     """The same of a sweep, at fewer points where there are too many."""
+    data = with_axes(data)
     s = Sweep(data, None)
     if s.is_empty:
         return NOTHING

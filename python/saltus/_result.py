@@ -1,6 +1,7 @@
 """Results of a run or a sweep."""
 from __future__ import annotations
 
+import errno
 import html
 import os
 from typing import Any, Iterator, Optional, Sequence, Union
@@ -9,7 +10,7 @@ import numpy as np
 
 from ._arrays import SAMPLES, SPLITS, File, escape, identity, open_h5
 from ._dataset import dataset, sweep_dataset
-from ._errors import InvalidError, check, hdf5, near, need, number, record, text, whole
+from ._errors import InvalidError, check, hdf5, near, need, number, record, text, unreadable, whole
 from ._files import Path, any_path, result_path
 from ._native import ffi, lib
 from ._series import Names, quantiles, table
@@ -227,7 +228,7 @@ class Result:
             raise InvalidError(f"burn_in={burn_in!r} must be a time from 0 on")
         first = int(np.searchsorted(self.time, float(burn_in)))
         steps = np.diff(self.time[first:])
-        if len(steps) < 1 or not np.allclose(steps, steps[0]):
+        if len(steps) < 1 or not np.allclose(steps, steps[0], atol=1e-12 * abs(self.time[-1])):
             raise InvalidError("autocorrelation needs equally spaced sample times, two at least")
         x = self[name]
         if x.ndim != 2:
@@ -363,6 +364,8 @@ def open(path: Path, *, samples: bool = True) -> Any:
     sweep an xarray.Dataset; samples=False: without those of its trajectories."""
     path = any_path("path", path)
     state, err = ffi.new("saltus_file_state *"), record()
+    if not os.path.exists(path):
+        raise unreadable(path, FileNotFoundError(errno.ENOENT, ""))
     with hdf5:
         check(lib.saltus_file_state_read(os.fsencode(path), state, err), err)
     with hdf5, open_h5(path) as f:

@@ -76,10 +76,16 @@ def spread(n: int, most: int) -> np.ndarray:
 
 
 def is_geometric(values: np.ndarray) -> bool:
-    """Whether values rise in equal ratios."""
-    return (len(values) > 2 and bool((values > 0).all())
-            and np.allclose(np.diff(np.log(values)), np.log(values[1] / values[0]))
-            and not np.allclose(np.diff(values), values[1] - values[0]))
+    """Whether values rise in equal ratios, or lie more evenly on a logarithmic axis than on a linear
+    one, as those of a design."""
+    if len(values) < 3 or not (values > 0).all() or values.max() == values.min():
+        return False
+
+    def unevenness(x: np.ndarray) -> float:  # as Kolmogorov and Smirnov measure it
+        x = np.sort(x)
+        return float(np.abs((x - x[0]) / (x[-1] - x[0]) - np.linspace(0.0, 1.0, len(x))).max())
+    linear, log = unevenness(values), unevenness(np.log(values))
+    return log < linear and (log < 1e-6 or (len(values) > 4 and values.max() >= 3.0 * values.min()))
 
 
 def edges_around(middles: np.ndarray, log: bool = False) -> np.ndarray:
@@ -240,12 +246,25 @@ def _samples(r: Any, names: Sequence[str], points: Sequence[int]) -> dict[str, n
     return found
 
 
+def with_axes(data: Any) -> Any:
+    """A sweep, of which one species, observable or time may have been taken out, with these axes."""
+    for dim, names in (("species", ("mean", "variance", "counts")),
+                       ("observable", ("observable_mean", "observable_variance")),
+                       ("time", ("mean", "variance", "counts", "observable_mean",
+                                 "observable_variance"))):
+        if dim in data.coords and dim not in data.dims:
+            taken = {n: data[n].expand_dims(dim) for n in names if n in data}
+            data = data.drop_vars([dim, *taken]).assign(taken)
+    return data
+
+
 class Sweep:
     """Means over the runs at the points of a sweep, and what spans them."""
 
     def __init__(self, data: Any, time: Optional[float], statistic: str = "mean") -> None:
         if statistic not in ("mean", "sd"):
             raise near("a sweep's figure", statistic, ("mean", "sd"))
+        data = with_axes(data)
         self.at, self.statistic = nearest("time", data["time"].values, time), statistic
         self.species = data["species"].values.tolist() if "species" in data.coords else []
         self.observables = data["observable"].values.tolist() if "observable" in data.coords else []
@@ -253,7 +272,8 @@ class Sweep:
         self.derived = [name for name, v in data.data_vars.items()
                         if "run" in v.dims and not inner & (set(v.dims) - {"run"})]
         mean = "mean" if self.species else "observable_mean"
-        self.is_empty = mean not in data  # nothing was recorded
+        variance = mean.replace("mean", "variance")
+        self.is_empty = mean not in data or variance not in data  # nothing was recorded, or kept
         self.every = [] if self.is_empty else [a for a in data[mean].dims if a not in inner]
         self.axes = [a for a in self.every if data.sizes[a] > 1]
         falling = [a for a in self.axes if a in data.coords and (np.diff(data[a].values) < 0).any()]

@@ -349,6 +349,32 @@ def test_two_peaks_along_a_parameter(schlogl):
     check(saltus.plot(stats), "mean ± sd")
 
 
+def test_one_of_an_axis_may_be_taken_out_of_a_sweep(gene, tmp_path):
+    d = gene.sweep({"k": AXES["k"]}, **SWEEP)
+    whole = saltus.plot(d, species="X").axes[0].lines[0].get_ydata()
+    for part in (d.sel(species="X"), d.isel(time=-1), d.sel(species="X").isel(time=-1)):
+        figure = saltus.plot(part, species="X")
+        assert np.array_equal(figure.axes[0].lines[0].get_ydata(), whole)
+        saltus.report(part, tmp_path / "page.html")
+    with pytest.raises(saltus.InvalidError, match="nothing to draw"):
+        saltus.plot(d[["mean"]])
+
+
+@pytest.mark.parametrize("scale", ["log", "lin"])
+def test_designs_have_the_axes_of_their_values(gene, scale):
+    axis = getattr(saltus, scale)
+    d = gene.sweep({"k": axis(0.1, 100), "g": axis(0.1, 100)}, design="sobol:16", **SWEEP)
+    for figure in (saltus.plot(d, species="X"), saltus.plot(d.drop_vars("g"), species="X")):
+        assert figure.axes[0].get_xscale() == {"log": "log", "lin": "linear"}[scale]
+
+
+def test_arguments_of_figures_are_looked_at(gene):
+    r = gene.run(until=1, points=3, runs=2)
+    for wrong in ({"dpi": "a"}, {"dpi": 0}, {"size": (1e6, 1)}, {"trajectories": 1.5}, {"log": "no"}):
+        with pytest.raises(saltus.InvalidError, match=next(iter(wrong))):
+            r.plot(**wrong)
+
+
 def test_maps_of_standard_deviations(gene):
     d = gene.sweep({a: AXES[a] for a in "kg"}, **SWEEP)
     figure = check(saltus.plot(d, species="X", statistic="sd"), "sd molecules")

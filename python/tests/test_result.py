@@ -484,3 +484,11 @@ def test_parts_of_a_lattice(tmp_path):
         with pytest.raises(saltus.InvalidError, match="profile is kept of runs, and of sweeps with every"):
             use()
     assert not any(tmp_path.iterdir())
+
+
+def test_a_file_that_is_missing_is_one(tmp_path):
+    with pytest.raises(FileNotFoundError, match="cannot be read: No such file") as missing:
+        saltus.open(tmp_path / "none.h5")
+    again = pickle.loads(pickle.dumps(missing.value))
+    assert isinstance(again, type(missing.value)) and again.errno == missing.value.errno == 2
+    assert str(again) == str(missing.value)

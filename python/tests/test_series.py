@@ -5,7 +5,7 @@ import pytest
 import saltus
 from conftest import LATTICE
 from saltus import _result, _series
-from saltus._series import distributions, edges_around, quantiles, spread
+from saltus._series import distributions, edges_around, is_geometric, quantiles, spread
 
 
 @pytest.fixture(params=["memory", "file"])
@@ -132,3 +132,14 @@ def test_frames_of_one_run(kept):
 def test_indices_and_edges():
     assert spread(3, 5).tolist() == [0, 1, 2] and spread(11, 3).tolist() == [0, 5, 10]
     assert edges_around(np.array([1.0, 2.0, 4.0])).tolist() == [0.5, 1.5, 3.0, 5.0]
+
+
+def test_axes_are_logarithmic_where_values_lie_evenly_on_them():
+    random = np.random.default_rng(7)
+    for scale in (1.0, 1e-12, 1e12):
+        for values in ([1, 10, 100], [1, 2, 4], np.geomspace(1, 1e3, 7), [1, 2, 5, 10, 20, 50],
+                       10 ** random.uniform(-2, 2, 64)):
+            assert is_geometric(scale * np.asarray(values, dtype=float)), values
+        for values in ([1, 2], [1, 2, 3], [1, 10, 2], np.linspace(1, 100, 9), [0, 1, 10, 100], [5] * 4,
+                       random.uniform(1, 100, 64)):
+            assert not is_geometric(scale * np.asarray(values, dtype=float)), values

@@ -97,6 +97,12 @@ int saltus_cli_merge(int argc, char **argv)
         code = saltus_cli_usage("result files and -o ALL.h5 are needed: saltus merge A.h5 B.h5 -o "
                                 "ALL.h5");
     }
+    if (code < 0 && saltus_cli_format_of(a.output) != SALTUS_CLI_HDF5) {
+        code =
+            saltus_cli_usage("-o '%s': the whole is written as HDF5, FILE.h5; saltus export makes "
+                             "a table of it",
+                             a.output);
+    }
     if (code < 0) {
         const volatile int *stop = saltus_cli_catch_signals();
         saltus_cli_keep_results(); /* those who stop it do not end it at once */

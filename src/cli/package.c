@@ -129,7 +129,7 @@ static const char start[] =
     "except ImportError as failure:\n"
     "    sys.stderr.write('saltus: this needs the Python package saltus, which '\n"
     "                     f\"{sys.executable} cannot load: {failure}\\n\"\n"
-    "                     \"  hint: pip install 'saltus[report]'; \"\n"
+    "                     \"  hint: pip install 'saltus[plot,report]'; \"\n"
     "                     \"SALTUS_PYTHON names another interpreter\\n\")\n"
     "    sys.exit(2)\n"
     "except KeyboardInterrupt:\n"

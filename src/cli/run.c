@@ -207,7 +207,7 @@ static saltus_status take_shard(const saltus_plan *plan, saltus_cli_run_argument
                       &run->n_trajectories);
     a->first = run->first_trajectory;
     a->runs = run->n_trajectories;
-    return run->n_trajectories > 0
+    return results->whole_runs >= a->n_shards
                ? SALTUS_OK
                : saltus_cli_fail(err, SALTUS_E_INVALID, "--shard %lld/%lld: %s but %lld %s",
                                  (long long)a->shard, (long long)a->n_shards,

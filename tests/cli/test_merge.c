@@ -439,6 +439,7 @@ static void what_cannot_be_cut_is_refused(void **state)
     static const struct {
         const char *how, *part;
     } cases[] = {{"--shard 0/8", "shard 0 of 8: there are but 7 points"},
+                 {"--shard 1/8", "shard 1 of 8: there are but 7 points"},
                  {"--shard 0/11 --shard-by runs", "there are but 10 runs at each point"},
                  {"--shard 0/3 --shard-by rows", "--shard-by 'rows'"},
                  {"--shard-by runs", "--shard-by is for --shard"},
@@ -670,6 +671,16 @@ static void what_was_killed_is_taken_away(void **state)
     }
 }
 
+static void the_whole_is_no_table(void **state)
+{
+    static const char *const names[] = {"all.csv", "all.png"};
+    (void)state;
+    for (int i = 0; i < 2; ++i) {
+        const outcome o = saltus("merge a.h5 -o %s", names[i]);
+        assert_refused(&o, 2, "the whole is written as HDF5, FILE.h5; saltus export makes a table");
+    }
+}
+
 /* A link to a result stays one. */
 static void links_are_followed(void **state)
 {
@@ -770,6 +781,7 @@ int main(int argc, char **argv)
                                         leave_directory),
         cmocka_unit_test_setup_teardown(full_disks_keep_nothing, enter_with_models,
                                         leave_directory),
+        cmocka_unit_test_setup_teardown(the_whole_is_no_table, enter_with_models, leave_directory),
         cmocka_unit_test_setup_teardown(links_are_followed, enter_with_models, leave_directory),
         cmocka_unit_test_setup_teardown(what_cannot_be_cut_is_refused, enter_with_models,
                                         leave_directory),

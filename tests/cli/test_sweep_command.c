@@ -94,6 +94,8 @@ static void one_of_a_kind_is_one(void **state)
     assert_refused(&o, 2, "shard 0 of 2: there is but 1 point");
     o = saltus("run decay.yaml --until 1 --shard 0/2 -o none.h5");
     assert_refused(&o, 2, "--shard 0/2: there is but 1 trajectory");
+    o = saltus("run decay.yaml --until 1 --shard 1/2 -o none.h5");
+    assert_refused(&o, 2, "--shard 1/2: there is but 1 trajectory");
 }
 
 /* Constants decide about classes of a large network, also where those of the first point are 0. On
