@@ -100,6 +100,8 @@ typedef struct {
     ...;
 } saltus_run_options;
 typedef struct { int64_t trajectories, events; double seconds; ...; } saltus_run_report;
+typedef struct { double n, seconds; const char *of; char advice[...]; ...; } saltus_forecast;
+saltus_forecast saltus_run_forecast(const saltus_plan *plan, const saltus_run_options *run);
 saltus_run_options saltus_run_options_default(void);
 saltus_status saltus_run(const saltus_plan *plan, const saltus_run_options *options,
     const saltus_sink *sink, saltus_run_report *report, saltus_error *err);

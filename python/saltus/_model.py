@@ -18,8 +18,8 @@ from ._files import Path
 from ._native import ffi, lib
 from ._plans import Plan, Plans, find_nvrtc
 from ._result import Result, open as open_result
-from ._run import (AMOUNTS_REAL, LAWS, STOICHIOMETRIES, Call, Origin, Tell, carry_out, give,
-                   into_file, open_memory, path_to_write, values_of)
+from ._run import (AMOUNTS_REAL, LAWS, STOICHIOMETRIES, Call, Forecasts, Origin, Tell, carry_out,
+                   give, into_file, open_memory, path_to_write, values_of)
 from ._series import Names, table
 from ._sweep import Axis, grid, points
 
@@ -98,6 +98,7 @@ class Model:
         self._lock = threading.RLock()
         self._values: Optional[dict[str, float]] = None  # as it is frozen; None: it is not
         self._plans = Plans()  # of these values
+        self._forecasts = Forecasts()
         self._pool: list = []  # models for the threads of sweeps
         self._about: Optional[dict[str, Any]] = None
         self._real = False
@@ -418,6 +419,7 @@ class Model:
             self._freeze(values, call.err, call.method == "ode")
             call.warnings += [w for w in self._told() if w not in self._known]
             plan = self._plans.get(self._handle, call)
+            self._forecasts.give(lambda: lib.saltus_run_forecast(plan.handle, call.run))
             with self._plans.in_use():
                 return Origin(self, call, values).run(plan, path, overwrite, progress)
 
@@ -548,6 +550,9 @@ class Model:
                 [*words, *(["--common-random-numbers"] if common else [])], True)
             return into_file(path, plan, call, overwrite, report, err, fill, (sweep, options),
                              archive)
+        whole = ffi.new("saltus_run_options *", call.run[0])  # as if all points were like the first
+        whole.n_trajectories = min(call.run.n_trajectories * lib.saltus_sweep_n_points(sweep), 2**63 - 1)
+        self._forecasts.give(lambda: lib.saltus_run_forecast(plan.handle, whole))
         with self._plans.in_use():
             stopped = carry_out(call, progress, run)
         if path is not None:

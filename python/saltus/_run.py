@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import warnings
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Optional, Union
@@ -17,7 +18,7 @@ import numpy as np
 
 from ._arrays import Memory
 from ._errors import (CANCELLED, Interrupted, InvalidError, check, flag, hdf5, near, need, number,
-                      record as new_record, row, split, text, texts, warn, whole)
+                      record as new_record, row, sentence, split, text, texts, warn, whole)
 from ._files import Path, result_path
 from ._native import ffi, lib
 from ._plans import Plan
@@ -323,8 +324,8 @@ def on_progress(user: Any, progress: Any) -> None:
 
 
 @ffi.def_extern()
-def on_warn(user: Any, sentence: Any) -> None:
-    ffi.from_handle(user).append(ffi.string(sentence).decode("utf-8", "replace"))
+def on_warn(user: Any, said: Any) -> None:
+    ffi.from_handle(user).append(ffi.string(said).decode("utf-8", "replace"))
 
 
 def values_of(given: Optional[Mapping[str, float]]) -> dict[str, float]:
@@ -335,6 +336,30 @@ def values_of(given: Optional[Mapping[str, float]]) -> dict[str, float]:
         raise InvalidError(f"set={given!r} must be names with numbers")
     return {text("a name of set", str(name)): number(f"set: {name}", value)
             for name, value in given.items()}
+
+
+class Forecasts:
+    """Warnings of what will take more than an hour, as the command's. To reckon that takes 0.1 to 500
+    ms, which many short runs would feel: it is left out until ten times as long has passed."""
+
+    def __init__(self) -> None:
+        self._not_before = 0.0
+
+    def give(self, make: Callable[[], Any]) -> None:
+        """make: the saltus_forecast of the whole."""
+        begun = time.perf_counter()
+        if begun < self._not_before:
+            return
+        found = make()
+        now = time.perf_counter()
+        self._not_before = now + 10.0 * (now - begun)
+        hours = found.seconds / 3600.0
+        if not hours > 1.0:
+            return
+        unit, of_hours = (("years", 365.25 * 24.0) if hours > 2.0 * 365.25 * 24.0 else
+                          ("days", 24.0) if hours > 48.0 else ("hours", 1.0))
+        warn(f"this is expected to take about {hours / of_hours:.2g} {unit} ({found.n:.2g} "
+             f"{sentence(found.of)}); what would help: {sentence(found.advice)}")
 
 
 def path_to_write(output: Optional[Path]) -> Optional[str]:

@@ -3,9 +3,12 @@ packages that are missing."""
 import multiprocessing
 import os
 import signal
+import subprocess
 import threading
 import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -368,3 +371,50 @@ assert not {"h5py", "xarray", "pandas", "tqdm", "matplotlib"} & set(sys.modules)
         assert done.returncode == 0, done.stderr
         times.append(float(done.stdout))
     assert min(times) < 200, times
+
+
+@pytest.mark.parametrize("verb, axis", [("run", []), ("sweep", ["--vary=k=list:20,20"])])
+def test_what_takes_long_is_told_at_the_beginning(verb, axis, tmp_path):
+    """In the words of the command; as an error it prevents the run."""
+    pytest.importorskip("xarray")
+    program = os.environ.get("SALTUS_COMMAND")
+    if not program:
+        pytest.skip("SALTUS_COMMAND does not name the command")
+    (tmp_path / "arrive.yaml").write_text(saltus.build(**ARRIVE).to_yaml())
+    with subprocess.Popen([program, verb, tmp_path / "arrive.yaml", *axis, "--until=1e9", "--runs=50",
+                           "--points=2", "--device=cpu", "-o", tmp_path / "o.h5"], text=True,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as running:
+        told = next(line for line in running.stderr if "expected" in line)
+        running.terminate()
+        running.communicate()
+    want = dict(until=1e9, points=2, runs=50, device="cpu")
+    calls = {"run": [lambda m: m.run(**want)],
+             "sweep": [lambda m: m.sweep({"k": [20, 20]}, **want),
+                       lambda m: m.batch([[20], [20]], ["k"], **want)]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for call in calls[verb]:
+            with pytest.raises(UserWarning, match="help: .*fewer trajectories") as said:
+                call(saltus.build(**ARRIVE))
+            assert str(said.value).partition(" help:")[0] in told
+
+
+def test_a_forecast_is_told_in_the_name_of_the_caller():
+    with pytest.warns(UserWarning, match="expected to take about .* years") as said:
+        with pytest.raises(Enough):
+            saltus.build(**ARRIVE).run(until=1e12, points=2, runs=50, device="cpu", progress=enough)
+    assert len(said) == 1 and said[0].filename == __file__
+
+
+def test_forecasts_take_a_small_part_of_many_short_runs(arrive, monkeypatch):
+    made, now = [], [0.0]
+    monkeypatch.setattr(_run.time, "perf_counter", lambda: now[0])
+
+    def make():
+        made.append(now[0])
+        now[0] += 1.0
+        return SimpleNamespace(seconds=1.0)
+    for _ in range(100):
+        arrive._forecasts.give(make)
+        now[0] += 1.0
+    assert made[:3] == [0.0, 11.0, 22.0] and len(made) == 10
