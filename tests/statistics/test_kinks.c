@@ -184,7 +184,7 @@ static void windows_of_variables_are_seen(void **state)
          "0 "
          "-> X, law: \"piecewise(10, V > 1.4 && V < 1.6, 0)\"}}\n"
          "events: {divide: {when: V >= 2, set: {V: V/2}}}\n",
-         "direct", 395.0, 800.0, 800.0},
+         "direct", 399.0, 800.0, 800.0},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
