@@ -38,7 +38,7 @@ class Plan:
 
 
 def _text(chars: Any) -> str:
-    return ffi.string(chars).decode()
+    return ffi.string(chars).decode("utf-8", "replace")
 
 
 class Plans:

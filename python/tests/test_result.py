@@ -1,4 +1,5 @@
 """Results: bits of the command's file, exact answers, every kind of record, files."""
+import os
 import pickle
 import warnings
 
@@ -492,3 +493,16 @@ def test_a_file_that_is_missing_is_one(tmp_path):
     again = pickle.loads(pickle.dumps(missing.value))
     assert isinstance(again, type(missing.value)) and again.errno == missing.value.errno == 2
     assert str(again) == str(missing.value)
+
+
+def test_a_models_name_is_text_whatever_its_file_is_called(tmp_path):
+    path = os.path.join(os.fsencode(tmp_path), b"m\xfcl\xc3\xbcr.yaml")
+    try:
+        with open(path, "w") as f:
+            f.write("species: {A: 9}\nreactions: {R: A -> 0 @ 1}\n")
+    except OSError:
+        pytest.skip("the file system takes no such name")
+    m = saltus.read(os.fsdecode(path))
+    assert m.name == "m?l\xfcr"
+    m.run(until=1, points=2, seed=1).save(tmp_path / "r.h5")
+    assert saltus.open(tmp_path / "r.h5").attrs["model"] == "m?l\xfcr"

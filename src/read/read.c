@@ -3,6 +3,7 @@
 #include "core/file.h"
 #include "core/memory.h"
 #include "core/stack.h"
+#include "core/utf8.h"
 #include "model/network/model.h"
 #include "read/gzip.h"
 
@@ -32,6 +33,7 @@ saltus_status saltus_model_begin(const saltus_source_text *source, saltus_model 
     if (dot && dot != name) {
         *dot = '\0';
     }
+    saltus_utf8_mend(name); /* a file's name may be anything */
     SALTUS_TRY(saltus_model_create(name, &m, err));
     m->path = saltus_strdup(source->name);
     SALTUS_NEED(m->path);

@@ -7,6 +7,7 @@
  * pairs, X (X-1)/2, the constant is doubled; BioNetGen has written the half into it. The other laws
  * are those of its own simulator. */
 #include "core/memory.h"
+#include "core/utf8.h"
 #include "model/network/model.h"
 #include "read/net/laws.h"
 #include "read/net/lines.h"
@@ -21,25 +22,11 @@
  * Names
  */
 
-/* Length of the UTF-8 sequence at c, 0 if it is none (also overlong forms and surrogates). */
-static int utf8_length(const unsigned char *c)
-{
-    const int n = *c < 0x80 ? 1 : *c < 0xc2 ? 0 : *c < 0xe0 ? 2 : *c < 0xf0 ? 3 : *c < 0xf5 ? 4 : 0;
-    for (int i = 1; i < n; ++i) {
-        if ((c[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-    }
-    const bool is_bad = (*c == 0xe0 && c[1] < 0xa0) || (*c == 0xed && c[1] >= 0xa0) ||
-                        (*c == 0xf0 && c[1] < 0x90) || (*c == 0xf4 && c[1] >= 0x90);
-    return is_bad ? 0 : n;
-}
-
 static bool is_text(const char *name)
 {
     int n;
     for (const unsigned char *c = (const unsigned char *)name; *c; c += n) {
-        n = utf8_length(c);
+        n = saltus_utf8_length(c);
         if (n == 0 || *c < ' ' || *c == 0x7f) {
             return false;
         }
