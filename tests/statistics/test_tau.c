@@ -220,18 +220,52 @@ static void laws_that_bend_are_followed(void **state)
         {"1030", "X + 10*max(0, X - 1000)", "max(0, X - 1000)"},
         {"piecewise(2000, X < 1000, 100)", "X", "piecewise(100, X < 1000, 0)"},
         {"1000", "X", "5*abs(X - 1000)"},
-        {"1000", "X", "20*exp((X - 1000)/20)"}};
+        {"1000", "X", "20*exp((X - 1000)/20)"},
+        {"1000", "X", "max(0, X + c)"},
+        {"piecewise(1450, X < 1000, 1000)", "1225", "1"},
+        {"1000", "X", "piecewise(0.5, X > 1000, 0)"}};
     char text[400];
     (void)state;
     for (size_t i = 0; i < sizeof laws / sizeof *laws; ++i) {
         (void)snprintf(text, sizeof text,
-                       "species: {X: 990, Y: 0}\nreactions:\n"
+                       "species: {X: 990, Y: 0}\nparameters: {c: -1000}\nreactions:\n"
                        "  in: {equation: 0 -> X, law: \"%s\"}\n"
                        "  out: {equation: X -> 0, law: \"%s\"}\n"
                        "  make: {equation: 0 -> Y, law: \"%s\"}\n  lose: Y -> 0 @ 1\n",
                        laws[i][0], laws[i][1], laws[i][2]);
         compare(text, 0.03, 6.0, 8000, 8000);
     }
+}
+
+/* Each law that may bend by itself, in whichever direction others read what it reads; sums of what
+ * is exchanged fast, which hardly move; laws of time that bend as well. */
+static void laws_that_bend_have_directions(void **state)
+{
+    (void)state;
+    compare("species: {X: 500, Y: 500, Z: 0, W: 0}\nreactions:\n"
+            "  x1: 0 -> X @ 500\n  x2: X -> 0 @ 1\n  y1: 0 -> Y @ 500\n  y2: Y -> 0 @ 1\n"
+            "  w1: {equation: 0 -> W, law: \"0.001*abs(X - Y)\"}\n  w2: W -> 0 @ 1\n"
+            "  z1: {equation: 0 -> Z, law: \"20*max(0, X + Y - 1000)\"}\n  z2: Z -> 0 @ 20\n",
+            0.03, 6.0, 6000, 6000);
+    compare("species: {A: 500, B: 500, Z: 0}\nreactions:\n"
+            "  ab: A -> B @ 100\n  ba: B -> A @ 100\n  in: 0 -> A @ 1000\n  out: B -> 0 @ 2\n"
+            "  z1: {equation: 0 -> Z, law: \"max(0, A + B - 1000)\"}\n  z2: Z -> 0 @ 1\n",
+            0.03, 3.0, 4000, 4000);
+    compare("species: {X: 1000, Y: 0}\nreactions:\n"
+            "  a: {equation: 0 -> X, law: \"piecewise(2000, X < 1000, 100)\"}\n  b: X -> 0 @ 1\n"
+            "  c: {equation: 0 -> Y, law: \"2*max(0, X - 1000)*(1 + 0.1*sin(time))\"}\n"
+            "  e: Y -> 0 @ 5\n",
+            0.03, 30.0, 400, 400);
+}
+
+/* Candidates that lack reactants at the end of a leap do nothing, and the leap stays. */
+static void critical_reactions_may_idle(void **state)
+{
+    (void)state;
+    compare("species: {A: 0, C: 4000}\nlacking reactants: idle\nreactions:\n"
+            "  a1: 0 -> A @ 10\n  a2: {equation: A -> 0, law: 90}\n"
+            "  c1: {equation: 0 -> C, law: \"5000/(1 + A)\"}\n  c2: C -> 0 @ 1\n",
+            0.03, 8.0, 1500, 1500);
 }
 
 /* ---- closed forms ---- */
@@ -724,6 +758,8 @@ int main(void)
         cmocka_unit_test(decay_dimerisation_is_right),
         cmocka_unit_test(genes_are_right),
         cmocka_unit_test(enzymes_are_right),
+        cmocka_unit_test(laws_that_bend_have_directions),
+        cmocka_unit_test(critical_reactions_may_idle),
         cmocka_unit_test(laws_that_bend_are_followed),
         cmocka_unit_test(both_states_have_their_weight),
         cmocka_unit_test(immigration_and_death_are_poisson),

@@ -228,8 +228,12 @@ enum { SALTUS_FANOUT = 8, SALTUS_MAX_LEVELS = 11 };
     /* Laws that may bend within a leap: of what they do orders tell nothing. */                   \
     X(int32_t, bending, t->n_bending)                         /* [bending] reactions, rising */    \
     X(int32_t, bending_of, t->n_bending > 0 ? t->n_reactions : 0) /* [reaction] bending, or -1 */  \
-    /* [species] 1 or -1, the way in which it raises the first of them that reads it; or 0 */      \
-    X(double, bend, t->n_bending > 0 ? t->n_species : 0)
+    /* [bending] a row of bend[row][species]: 1 or -1, the way in which a species raises the laws   \
+     * of that row; or 0, if they do not read it */                                                \
+    X(int32_t, bend_of, t->n_bending)                                                              \
+    X(double, bend, (int64_t)t->n_bends * t->n_species)                                            \
+    /* [row][reaction] 1, or -1 if fewer firings of it raise the laws of that row; 0: none do */   \
+    X(int8_t, bend_way, (int64_t)t->n_bends * t->n_reactions)
 
 /* What follows from the others: which live rules, propensities and nodes change when a reaction
  * fires, itself included where it does. Live are rules that a law, a clock or an event reads, also
@@ -290,7 +294,7 @@ typedef struct saltus_tables {
     int32_t idles;      /**< a reaction that lacks reactants does nothing; else that is a failure */
     int32_t n_starts;   /**< of the settings, the last ones: values at time 0, in their order */
     int32_t has_tables; /**< some program has one: held, linear, spline */
-    int32_t n_bending;  /**< laws that may bend within a leap */
+    int32_t n_bending, n_bends; /**< laws that may bend within a leap; rows of directions */
     int32_t n_thinned, n_drifts, n_bound_code, n_thinned_nodes;
     int32_t row_slots, n_turning; /**< intervals of clocks that turn, two numbers each; how many */
     int32_t n_intervals;          /**< slots of programs on intervals; 0: no law drifts with time */

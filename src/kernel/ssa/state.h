@@ -183,10 +183,17 @@ typedef struct saltus_draws {
  * deviation is 1.3 % too small at most. */
 #define SALTUS_RELAXED 10.0
 
-/* Of what follows counts, but bends, a leap looks so many standard deviations to both sides. Within
- * them a law changes by this share of itself, or makes this many firings more or fewer. */
+/* In a leap a state relaxes by this share at most where laws bend: a third of what it may by
+ * losses, as jumps would let it go far beyond. */
+#define SALTUS_BEND_RELAXED (1.0 / 3.0)
+#define SALTUS_BEND_MOST 0.1
+
+/* Of what follows counts, but bends, a leap looks so many standard deviations to both sides, at all
+ * of them, a half and a quarter. There a law changes by this share of itself, or makes this many
+ * firings more or fewer. */
 #define SALTUS_BEND_DEVIATIONS 2.0
-#define SALTUS_BEND_CHANGE 0.5
+#define SALTUS_BEND_CHANGE 0.25
+#define SALTUS_BEND_LOOKS 6
 #define SALTUS_BEND_FIRINGS 0.25
 
 /* In a leap a law that drifts changes by this share of it times epsilon, at most. Its mean over the
@@ -222,12 +229,13 @@ typedef struct saltus_leap {
     /* [species] mean and variance of its change per time; when the mean has been used, its loss
      * over its bound, per time. */
     double *drift, *spread;
-    double *trend;     /* [species] that mean, where some law may bend */
-    double *peak;      /* [bending] as much as the law may be in the leap */
-    int64_t *change;   /* [species] change by a leap */
-    double *second;    /* [reaction] firings that are drawn for the second half of a leap */
-    double fired;      /* firings of all reactions in a leap */
-    uint8_t *critical; /* [reaction] */
+    double *trend; /* [species] that mean, where some law may bend */
+    double *sway;  /* [row of directions][species] variance of what moves the laws there, signed */
+    double *peak, *trough; /* [bending] as much, and as little, as the law may be in the leap */
+    int64_t *change;       /* [species] change by a leap */
+    double *second;        /* [reaction] firings that are drawn for the second half of a leap */
+    double fired;          /* firings of all reactions in a leap */
+    uint8_t *critical;     /* [reaction] */
 #if !SALTUS_DEVICE
     saltus_words words;
     void (*fill)(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_words *words);
@@ -365,7 +373,9 @@ SALTUS_FN int32_t saltus_ode_components(const saltus_tables *t, int is_mean)
     X(double, leap, drift, t->n_species)                                                           \
     X(double, leap, spread, t->n_species)                                                          \
     X(double, leap, trend, t->n_bending > 0 ? t->n_species : 0)                                    \
+    X(double, leap, sway, (int64_t)t->n_bends * t->n_species)                                      \
     X(double, leap, peak, t->n_bending)                                                            \
+    X(double, leap, trough, t->n_bending)                                                          \
     X(int64_t, leap, change, t->n_species)                                                         \
     X(double, leap, second, t->n_reactions)                                                        \
     X(uint8_t, leap, critical, t->n_reactions)

@@ -114,36 +114,68 @@ SALTUS_FN saltus_f64 saltus_tau_step(saltus_f64 fastest, saltus_f64 relaxation)
     return 1.0 / saltus_tau_larger(fastest, relaxation * (1.0 / SALTUS_RELAXED));
 }
 
-/** How far a species moves in a leap, of that mean and variance of its change per time: the mean,
- * and some standard deviations. */
-SALTUS_FN saltus_f64 saltus_tau_reach(saltus_f64 trend, saltus_f64 spread, saltus_f64 step)
+/** How far a species is moved in a leap by some standard deviations of that signed variance per
+ * time.
+ */
+SALTUS_FN saltus_f64 saltus_tau_reach(saltus_f64 sway, saltus_f64 step)
 {
-    const saltus_f64 none = saltus_splat(0.0);
-    const saltus_f64 reach =
-        saltus_abs(trend) * step + SALTUS_BEND_DEVIATIONS * saltus_sqrt(spread * step);
-    return saltus_select(SALTUS_LT(none, spread), reach, none);
+    const saltus_f64 reach = SALTUS_BEND_DEVIATIONS * saltus_sqrt(saltus_abs(sway) * step);
+    return saltus_select(SALTUS_LT(sway, saltus_splat(0.0)), -reach, reach);
 }
 
-/** Where a law bends within a leap: from what it is before to what it is where species are as far
- * to either side as they may come. */
-SALTUS_FN saltus_mask saltus_tau_bends(saltus_f64 step, saltus_f64 before, saltus_f64 high,
-                                       saltus_f64 low)
+/** What reaction r's firings, of propensity a, add to that of a species of which they change so
+ * many.
+ */
+SALTUS_FN saltus_f64 saltus_tau_sway(int way, double amount, saltus_f64 a)
 {
-    const saltus_f64 change =
-        saltus_tau_larger(saltus_abs(high - before), saltus_abs(low - before));
+    return (way * amount * (amount < 0.0 ? -amount : amount)) * a;
+}
+
+/** By how much a state may relax in a leap where laws bend. */
+SALTUS_FN double saltus_tau_relaxes(const saltus_tau *tau)
+{
+    const double share = SALTUS_BEND_RELAXED * SALTUS_RELAXED * tau->epsilon;
+    return share < SALTUS_BEND_MOST ? share : SALTUS_BEND_MOST;
+}
+
+/** How far species are moved when a leap looks at laws for the k-th time: 1, -1, 1/2 … of how far
+ * they may come. */
+SALTUS_FN double saltus_tau_side(int k)
+{
+    return (k % 2 == 0 ? 1.0 : -1.0) / (double)(1 << k / 2);
+}
+
+/** A count, of that mean change per time, `side` of how far it may come from x; whole, not below 0.
+ */
+SALTUS_FN saltus_f64 saltus_tau_leaning(saltus_f64 x, saltus_f64 trend, saltus_f64 sway,
+                                        saltus_f64 step, double side)
+{
+    const saltus_f64 none = saltus_splat(0.0);
+    const saltus_f64 drift =
+        (side < 0.0 ? -side : side) * saltus_select(SALTUS_EQ(trend, none), none, trend * step);
+    return saltus_tau_larger(saltus_floor(x + drift + side * saltus_tau_reach(sway, step) + 0.5),
+                             none);
+}
+
+/** Where a law bends within a leap: from what it is before to the most and the least of what it was
+ * seen to be. */
+SALTUS_FN saltus_mask saltus_tau_bends(saltus_f64 step, saltus_f64 before, saltus_f64 peak,
+                                       saltus_f64 trough)
+{
+    const saltus_f64 change = saltus_tau_larger(peak - before, before - trough);
     return SALTUS_LT(SALTUS_BEND_CHANGE * before, change) &
            SALTUS_LT(saltus_splat(SALTUS_BEND_FIRINGS), change * step);
 }
 
-/** What the change of reaction r's law to both sides, of a species that reaches so far, adds to the
+/** What that of reaction r's law, over a species that reaches so far to both sides, adds to the
  * rate at which the state relaxes: `amount` molecules change it back. */
-SALTUS_FN saltus_f64 saltus_tau_steepness(double amount, saltus_f64 high, saltus_f64 low,
+SALTUS_FN saltus_f64 saltus_tau_steepness(double amount, saltus_f64 peak, saltus_f64 trough,
                                           saltus_f64 reach)
 {
     const saltus_f64 none = saltus_splat(0.0);
-    const saltus_f64 steep =
-        (0.5 * (amount < 0.0 ? -amount : amount)) * saltus_abs(high - low) / reach;
-    return saltus_select(SALTUS_LT(none, reach), steep, none);
+    const saltus_f64 far = saltus_abs(reach);
+    const saltus_f64 steep = (0.5 * (amount < 0.0 ? -amount : amount)) * (peak - trough) / far;
+    return saltus_select(SALTUS_LT(none, far), steep, none);
 }
 
 /* Candidates of critical reactions come so many times as often as before the leap they would fire;

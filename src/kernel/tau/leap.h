@@ -269,16 +269,37 @@ SALTUS_FN void saltus_leap_undo(saltus_trajectory *p)
     saltus_trajectory_run_live_rules(p);
 }
 
-/* Laws that may bend, each where what they read is as far to a side as a leap may bring it. */
-SALTUS_FN void saltus_leap_lean(saltus_trajectory *p, const saltus_leap *l, double step,
+/* What moves laws that may bend, by reactions that leap. */
+SALTUS_FN void saltus_leap_sway(const saltus_tables *n, const saltus_direct *d, saltus_leap *l)
+{
+    for (int row = 0; row < n->n_bends; ++row) {
+        const int64_t first = (int64_t)row * n->n_species;
+        const int8_t *ways = n->bend_way + (int64_t)row * n->n_reactions;
+        for (int s = 0; s < n->n_species; ++s) {
+            l->sway[SALTUS_AT(first + s)] = 0.0;
+        }
+        for (int r = 0; r < n->n_reactions; ++r) {
+            const double a = d->values[SALTUS_AT(r)];
+            if (ways[r] == 0 || !(a > 0.0) || l->critical[SALTUS_AT(r)]) {
+                continue;
+            }
+            for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
+                const int64_t at = SALTUS_AT(first + n->change_species[c]);
+                l->sway[at] += saltus_tau_sway(ways[r], (double)n->change_amount[c], a);
+            }
+        }
+    }
+}
+
+/* Rows in which what laws of a row read is moved, and how far. */
+SALTUS_FN void saltus_leap_lean(saltus_trajectory *p, const saltus_leap *l, double step, int row,
                                 double side)
 {
     const saltus_tables *n = p->n;
     for (int s = 0; s < n->n_species; ++s) {
         const int64_t at = SALTUS_AT(s);
-        const double reach = saltus_tau_reach(l->trend[at], l->spread[at], step),
-                     x = (double)p->x[at] + side * n->bend[s] * reach;
-        p->v[at] = saltus_tau_larger(x, 0.0);
+        const double sway = l->sway[SALTUS_AT((int64_t)row * n->n_species + s)];
+        p->v[at] = saltus_tau_leaning((double)p->x[at], l->trend[at], sway, step, side);
     }
     saltus_trajectory_run_live_rules(p);
 }
@@ -290,34 +311,51 @@ SALTUS_FN double saltus_leap_leaning(saltus_trajectory *p, int r)
     return a >= 0.0 ? a : 0.0;
 }
 
+/* The most and the least of laws that may bend, where a leap may lead to. */
+SALTUS_FN void saltus_leap_look(saltus_trajectory *p, const saltus_direct *d, saltus_leap *l,
+                                double step)
+{
+    const saltus_tables *n = p->n;
+    for (int i = 0; i < n->n_bending; ++i) {
+        l->peak[SALTUS_AT(i)] = l->trough[SALTUS_AT(i)] = d->values[SALTUS_AT(n->bending[i])];
+    }
+    for (int row = 0; row < n->n_bends; ++row) {
+        for (int k = 0; k < SALTUS_BEND_LOOKS; ++k) {
+            saltus_leap_lean(p, l, step, row, saltus_tau_side(k));
+            for (int i = 0; i < n->n_bending; ++i) {
+                if (n->bend_of[i] == row) {
+                    const double a = saltus_leap_leaning(p, n->bending[i]);
+                    const int64_t at = SALTUS_AT(i);
+                    l->peak[at] = saltus_tau_larger(l->peak[at], a);
+                    l->trough[at] = -saltus_tau_larger(-l->trough[at], -a);
+                }
+            }
+        }
+    }
+}
+
 /* Whether some law bends in a leap of so long. */
 SALTUS_FN int saltus_leap_bends(saltus_trajectory *p, const saltus_direct *d, saltus_leap *l,
                                 double step)
 {
     const saltus_tables *n = p->n;
+    double steepness = 0.0;
     int bends = 0;
-    saltus_leap_lean(p, l, step, 1.0);
-    for (int i = 0; i < n->n_bending; ++i) {
-        l->peak[SALTUS_AT(i)] = saltus_leap_leaning(p, n->bending[i]);
-    }
-    saltus_leap_lean(p, l, step, -1.0);
-    for (int i = 0; i < n->n_bending; ++i) {
+    saltus_leap_look(p, d, l, step);
+    for (int i = 0; i < n->n_bending && !bends; ++i) {
         const int r = n->bending[i];
-        const double high = l->peak[SALTUS_AT(i)], low = saltus_leap_leaning(p, r);
-        double steepness = 0.0;
-        l->peak[SALTUS_AT(i)] = saltus_tau_larger(high, low);
+        const int64_t first = (int64_t)n->bend_of[i] * n->n_species;
+        const double peak = l->peak[SALTUS_AT(i)], trough = l->trough[SALTUS_AT(i)];
         for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
             const int s = n->change_species[c];
-            const int64_t at = SALTUS_AT(s);
-            if (n->bend[s] != 0.0) {
-                const double reach = saltus_tau_reach(l->trend[at], l->spread[at], step);
-                steepness += saltus_tau_steepness((double)n->change_amount[c], high, low, reach);
+            if (n->bend[first + s] != 0.0) {
+                const double reach = saltus_tau_reach(l->sway[SALTUS_AT(first + s)], step);
+                steepness += saltus_tau_steepness((double)n->change_amount[c], peak, trough, reach);
             }
         }
-        bends |= saltus_tau_bends(step, d->values[SALTUS_AT(r)], high, low) != 0 ||
-                 SALTUS_RELAXED * l->tau.epsilon < steepness * step;
+        bends = saltus_tau_bends(step, d->values[SALTUS_AT(r)], peak, trough) != 0;
     }
-    return bends;
+    return bends || saltus_tau_relaxes(&l->tau) < steepness * step;
 }
 
 /** The step within which no law bends, or a shorter leap than pays; `left` is left to the target.
@@ -326,6 +364,7 @@ SALTUS_OUTLINE double saltus_leap_unbent(saltus_trajectory *p, const saltus_dire
                                          saltus_leap *l, double step, double total, double left)
 {
     double within = step < left ? step : left;
+    saltus_leap_sway(p->n, d, l);
     while (saltus_leap_bends(p, d, l, within)) {
         step = within = 0.5 * within;
         if (within * total < SALTUS_SHORT_LEAP) {
@@ -341,6 +380,7 @@ typedef struct saltus_ending {
     int r;         /* -1: there is none */
     uint32_t word; /* decides whether it fires */
     double weight; /* its share of the sum when it was drawn */
+    int fires;
 } saltus_ending;
 
 /* Its propensity at the end of a leap, of the counts there, in p->v. */
@@ -372,7 +412,7 @@ SALTUS_FN double saltus_leap_end(saltus_trajectory *p, const saltus_direct *d, i
 /* Let the critical reaction fire at the end of the leap, if its propensity there, of all that has
  * changed, says so: of a law that may bend. */
 SALTUS_FN saltus_attempt saltus_leap_finish(saltus_trajectory *p, saltus_leap *l, double length,
-                                            const saltus_ending *one)
+                                            saltus_ending *one)
 {
     if (saltus_leap_attempt(p, l) != SALTUS_LEAPT) {
         return SALTUS_TOO_LONG;
@@ -382,14 +422,15 @@ SALTUS_FN saltus_attempt saltus_leap_finish(saltus_trajectory *p, saltus_leap *l
     if (!(end >= 0.0)) {
         return SALTUS_TOO_LONG;
     }
-    saltus_leap_fire(p->n, l, one->r, saltus_tau_accepts(one->word, one->weight, end) ? 1.0 : 0.0);
+    one->fires = saltus_tau_accepts(one->word, one->weight, end) != 0;
+    saltus_leap_fire(p->n, l, one->r, one->fires);
     return SALTUS_LEAPT;
 }
 
 /* Firings of the second half, so many more, or fewer, that those of the leap are by the
  * propensities in its middle; and the critical reaction at its end, if it fires. */
 SALTUS_FN saltus_attempt saltus_leap_correct(saltus_trajectory *p, saltus_direct *d, saltus_leap *l,
-                                             double length, const saltus_ending *one)
+                                             double length, saltus_ending *one)
 {
     const saltus_tables *n = p->n;
     uint32_t w[4];
@@ -409,7 +450,8 @@ SALTUS_FN saltus_attempt saltus_leap_correct(saltus_trajectory *p, saltus_direct
         }
         if (r == one->r) {
             const double end = saltus_leap_end(p, d, r, length, middle);
-            saltus_leap_fire(n, l, r, saltus_tau_accepts(one->word, one->weight, end) ? 1.0 : 0.0);
+            one->fires = saltus_tau_accepts(one->word, one->weight, end) != 0;
+            saltus_leap_fire(n, l, r, one->fires);
             continue;
         }
         const double more = saltus_tau_more(length, a, middle, second);
@@ -424,13 +466,21 @@ SALTUS_FN saltus_attempt saltus_leap_correct(saltus_trajectory *p, saltus_direct
 
 /* All that happens in a leap of `length`, with a candidate at its end, into the leap's changes. */
 SALTUS_FN saltus_attempt saltus_leap_try(saltus_trajectory *p, saltus_direct *d, saltus_leap *l,
-                                         double length, const saltus_ending *one)
+                                         double length, saltus_ending *one)
 {
     saltus_attempt attempt = saltus_leap_predict(p, d, l, length);
     if (attempt == SALTUS_LEAPT) {
         attempt = saltus_leap_correct(p, d, l, length, one);
     }
-    return attempt == SALTUS_LEAPT ? saltus_leap_attempt(p, l) : attempt;
+    if (attempt != SALTUS_LEAPT) {
+        return attempt;
+    }
+    attempt = saltus_leap_attempt(p, l);
+    if (attempt != SALTUS_LEAPT && p->n->idles && one->fires) { /* it lacks reactants */
+        saltus_leap_fire(p->n, l, one->r, -1.0);
+        attempt = saltus_leap_attempt(p, l);
+    }
+    return attempt;
 }
 
 #endif

@@ -142,7 +142,7 @@ SALTUS_FN saltus_failure saltus_leap_apply(saltus_trajectory *p, saltus_direct *
     for (;; step = 0.5 * (step < left ? step : left)) { /* step may be infinite */
         uint32_t w[4];
         double length = step;
-        saltus_ending one = {-1, 0, 0.0};
+        saltus_ending one = {-1, 0, 0.0, 0};
         if (step * total < SALTUS_SHORT_LEAP) {
             saltus_leap_turn(p, l->tau.n_exact);
             return SALTUS_FINE;

@@ -33,7 +33,8 @@ typedef struct saltus_leaps {
     saltus_f64 *middle;         /* [row] in the middle of a chunk's leap */
     saltus_f64 *drift, *spread; /* [species] mean, later relaxation, and variance, as in state.h */
     saltus_f64 *trend;          /* [species] that mean */
-    saltus_f64 *peak;           /* [chunk][bending] as in state.h; -1: not critical */
+    saltus_f64 *sway;           /* [row of directions][species] as in state.h */
+    saltus_f64 *peak, *trough;  /* [chunk][bending], [bending] as in state.h; -1: not critical */
     saltus_f64 t[SALTUS_LEAP_CHUNKS];
     saltus_f64 stop[SALTUS_LEAP_CHUNKS]; /* the next sample or special time */
     saltus_i64 exact[SALTUS_LEAP_CHUNKS];
@@ -52,6 +53,7 @@ typedef struct saltus_leaps {
     saltus_f64 u[SALTUS_LEAP_CHUNKS], u2[SALTUS_LEAP_CHUNKS];  /* of a list's slots */
     saltus_u64 w2[SALTUS_LEAP_CHUNKS], w3[SALTUS_LEAP_CHUNKS]; /* the words of u2 */
     saltus_mask one[SALTUS_LEAP_CHUNKS];                       /* a critical reaction ends it */
+    saltus_i64 fires[SALTUS_LEAP_CHUNKS];                      /* which one does; -1: none */
     saltus_mask left[SALTUS_LEAP_CHUNKS];                      /* they have not leapt yet */
     saltus_mask brief[SALTUS_LEAP_CHUNKS];                     /* their leap is not worth while */
     saltus_mask bad[SALTUS_LEAP_CHUNKS]; /* only tau.h can tell what becomes of them */
@@ -110,16 +112,36 @@ SALTUS_FN saltus_f64 saltus_leaps_mark(const saltus_tables *n, const saltus_tau 
     return saltus_select(critical, -a, a);
 }
 
+/* saltus_leap_sway */
+SALTUS_FN void saltus_leaps_sway(const saltus_tables *n, saltus_leaps *b, const saltus_f64 *a)
+{
+    const saltus_f64 none = saltus_splat(0.0);
+    for (int row = 0; row < n->n_bends; ++row) {
+        const int8_t *ways = n->bend_way + (int64_t)row * n->n_reactions;
+        saltus_f64 *sway = b->sway + (int64_t)row * n->n_species;
+        for (int s = 0; s < n->n_species; ++s) {
+            sway[s] = none;
+        }
+        for (int r = 0; r < n->n_reactions; ++r) {
+            const saltus_f64 leaps = saltus_select(SALTUS_LT(none, a[r]), a[r], none);
+            for (int c = n->change_row[r]; c < n->change_row[r + 1] && ways[r] != 0; ++c) {
+                const int s = n->change_species[c];
+                sway[s] = sway[s] + saltus_tau_sway(ways[r], (double)n->change_amount[c], leaps);
+            }
+        }
+    }
+}
+
 /* saltus_leap_lean, into the rows of the middle. */
 SALTUS_FN void saltus_leaps_lean(const saltus_tables *n, saltus_leaps *b, const saltus_f64 *v,
-                                 saltus_f64 step, double side)
+                                 saltus_f64 step, int row, double side)
 {
+    const saltus_f64 *sway = b->sway + (int64_t)row * n->n_species;
     for (int s = 0; s < n->n_species; ++s) {
-        const saltus_f64 reach = saltus_tau_reach(b->trend[s], b->spread[s], step);
-        b->middle[s] = saltus_tau_larger(v[s] + side * n->bend[s] * reach, saltus_splat(0.0));
+        b->middle[s] = saltus_tau_leaning(v[s], b->trend[s], sway[s], step, side);
     }
-    for (int row = n->n_species; row < n->n_rows; ++row) {
-        b->middle[row] = v[row];
+    for (int i = n->n_species; i < n->n_rows; ++i) {
+        b->middle[i] = v[i];
     }
     saltus_lanes_run_rules(n, b->middle);
 }
@@ -133,36 +155,52 @@ SALTUS_FN saltus_f64 saltus_leaps_leaning(const saltus_tables *n, saltus_leaps *
     return saltus_select(SALTUS_LE(none, a), a, none);
 }
 
+/* saltus_leap_look */
+SALTUS_FN void saltus_leaps_look(const saltus_tables *n, saltus_leaps *b, int chunk,
+                                 saltus_f64 step)
+{
+    const saltus_f64 *v = b->v + chunk * n->n_rows, *a = b->a + chunk * n->n_reactions;
+    saltus_f64 *peak = b->peak + chunk * n->n_bending;
+    for (int i = 0; i < n->n_bending; ++i) {
+        peak[i] = b->trough[i] = saltus_abs(a[n->bending[i]]);
+    }
+    for (int row = 0; row < n->n_bends; ++row) {
+        for (int k = 0; k < SALTUS_BEND_LOOKS; ++k) {
+            saltus_leaps_lean(n, b, v, step, row, saltus_tau_side(k));
+            for (int i = 0; i < n->n_bending; ++i) {
+                if (n->bend_of[i] == row) {
+                    const saltus_f64 x = saltus_leaps_leaning(n, b, n->bending[i]);
+                    peak[i] = saltus_tau_larger(peak[i], x);
+                    b->trough[i] = -saltus_tau_larger(-b->trough[i], -x);
+                }
+            }
+        }
+    }
+}
+
 /* saltus_leap_bends */
 SALTUS_FN saltus_mask saltus_leaps_bends(const saltus_tables *n, const saltus_tau *tau,
                                          saltus_leaps *b, int chunk, saltus_f64 step)
 {
-    const saltus_f64 *v = b->v + chunk * n->n_rows, *a = b->a + chunk * n->n_reactions;
-    saltus_f64 *peak = b->peak + chunk * n->n_bending;
-    const saltus_f64 most = saltus_splat(SALTUS_RELAXED * tau->epsilon);
+    const saltus_f64 *a = b->a + chunk * n->n_reactions, *peak = b->peak + chunk * n->n_bending;
+    const saltus_f64 most = saltus_splat(saltus_tau_relaxes(tau));
+    saltus_f64 steepness = saltus_splat(0.0);
     saltus_mask bends = SALTUS_LT(most, most);
-    saltus_leaps_lean(n, b, v, step, 1.0);
-    for (int i = 0; i < n->n_bending; ++i) {
-        peak[i] = saltus_leaps_leaning(n, b, n->bending[i]);
-    }
-    saltus_leaps_lean(n, b, v, step, -1.0);
+    saltus_leaps_look(n, b, chunk, step);
     for (int i = 0; i < n->n_bending; ++i) {
         const int r = n->bending[i];
-        const saltus_f64 high = peak[i], low = saltus_leaps_leaning(n, b, r);
-        saltus_f64 steepness = saltus_splat(0.0);
-        peak[i] = saltus_tau_larger(high, low);
+        const int64_t first = (int64_t)n->bend_of[i] * n->n_species;
         for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
             const int s = n->change_species[c];
-            if (n->bend[s] != 0.0) {
-                const saltus_f64 reach = saltus_tau_reach(b->trend[s], b->spread[s], step);
-                steepness =
-                    steepness + saltus_tau_steepness((double)n->change_amount[c], high, low, reach);
+            if (n->bend[first + s] != 0.0) {
+                const saltus_f64 reach = saltus_tau_reach(b->sway[first + s], step);
+                steepness = steepness + saltus_tau_steepness((double)n->change_amount[c], peak[i],
+                                                             b->trough[i], reach);
             }
         }
-        bends |=
-            saltus_tau_bends(step, saltus_abs(a[r]), high, low) | SALTUS_LT(most, steepness * step);
+        bends |= saltus_tau_bends(step, saltus_abs(a[r]), peak[i], b->trough[i]);
     }
-    return bends;
+    return bends | SALTUS_LT(most, steepness * step);
 }
 
 /* The weights of critical reactions, and their sum: of a law that may bend, as much as it may
@@ -193,6 +231,7 @@ SALTUS_OUTLINE void saltus_leaps_unbend(const saltus_tables *n, const saltus_tau
     const saltus_mask here = b->left[chunk];
     const saltus_f64 left = b->stop[chunk] - b->t[chunk];
     saltus_f64 step = b->step[chunk], within = saltus_select(SALTUS_LT(step, left), step, left);
+    saltus_leaps_sway(n, b, b->a + chunk * n->n_reactions);
     for (saltus_mask open = here; saltus_any(open);) {
         open &= saltus_leaps_bends(n, tau, b, chunk, within);
         within = saltus_select(open, 0.5 * within, within);
@@ -440,6 +479,29 @@ SALTUS_FN saltus_mask saltus_leaps_attempt(const saltus_tables *n, saltus_leaps 
     return good;
 }
 
+/* Let critical reaction r end the leap in these lanes. */
+SALTUS_FN void saltus_leaps_let(const saltus_tables *n, saltus_leaps *b, int chunk, int r,
+                                saltus_mask lanes)
+{
+    saltus_leaps_add(n, b, chunk, r, SALTUS_AS_F64(SALTUS_AS_I64(saltus_splat(1.0)) & lanes));
+    b->fires[chunk] = saltus_select_i64(lanes, saltus_splat_i64(r), b->fires[chunk]);
+}
+
+/* Take that back where it lacks reactants. */
+SALTUS_OUTLINE void saltus_leaps_take_back(const saltus_tables *n, saltus_leaps *b, int chunk)
+{
+    const saltus_f64 *v = b->v + chunk * n->n_rows, *change = b->change + chunk * n->n_species;
+    saltus_mask lacks = b->left[chunk] & 0;
+    for (int s = 0; s < n->n_species; ++s) {
+        lacks |= SALTUS_LT(v[s] + change[s], saltus_splat(0.0));
+    }
+    lacks &= b->left[chunk];
+    for (int r = 0; r < n->n_reactions && saltus_any(lacks); ++r) {
+        const saltus_mask here = lacks & SALTUS_EQ(b->fires[chunk], saltus_splat_i64(r));
+        saltus_leaps_add(n, b, chunk, r, SALTUS_AS_F64(SALTUS_AS_I64(saltus_splat(-1.0)) & here));
+    }
+}
+
 /* saltus_leap_finish, in the lanes `hit`, of reactions `chosen`. */
 SALTUS_OUTLINE saltus_mask saltus_leaps_finish(const saltus_tables *n, saltus_leaps *b, int chunk,
                                                saltus_mask hit, saltus_i64 chosen)
@@ -456,8 +518,7 @@ SALTUS_OUTLINE saltus_mask saltus_leaps_finish(const saltus_tables *n, saltus_le
             const saltus_mask accepted =
                 here & saltus_tau_accepts(b->word[chunk], b->peak[chunk * n->n_bending + i], end);
             bad |= here & wrong;
-            saltus_leaps_add(n, b, chunk, r,
-                             SALTUS_AS_F64(SALTUS_AS_I64(saltus_splat(1.0)) & accepted));
+            saltus_leaps_let(n, b, chunk, r, accepted);
         }
     }
     return bad;
@@ -473,6 +534,7 @@ SALTUS_FN void saltus_leaps_correct(const saltus_tables *n, uint64_t seed, saltu
     saltus_f64 sum = saltus_splat(0.0); /* of critical propensities */
     saltus_mask bad = good & 0, among = b->one[chunk] & good, ends = good & 0;
     saltus_i64 chosen = saltus_splat_i64(-1);
+    b->fires[chunk] = chosen;
     saltus_u64 w[4];
     if (!saltus_any(good)) {
         return;
@@ -503,8 +565,7 @@ SALTUS_FN void saltus_leaps_correct(const saltus_tables *n, uint64_t seed, saltu
                 const saltus_mask accepted =
                     hit & saltus_tau_accepts(b->word[chunk], weight, middle + (middle + a[r]));
                 bad |= hit & wrong;
-                saltus_leaps_add(n, b, chunk, r,
-                                 SALTUS_AS_F64(SALTUS_AS_I64(saltus_splat(1.0)) & accepted));
+                saltus_leaps_let(n, b, chunk, r, accepted);
             }
         }
         const saltus_f64 more = saltus_tau_more(b->length[chunk], a[r], middle, second[r]);
@@ -528,6 +589,9 @@ SALTUS_FN void saltus_leaps_end(const saltus_tables *n, saltus_leaps *b, int chu
     const saltus_f64 *change = b->change + chunk * n->n_species;
     const saltus_mask left = b->left[chunk];
     const saltus_f64 step = b->step[chunk], to_stop = b->stop[chunk] - b->t[chunk];
+    if (n->idles && saltus_any(left)) {
+        saltus_leaps_take_back(n, b, chunk);
+    }
     saltus_mask negative = left & 0, bad = left & 0;
     for (int s = 0; s < n->n_species; ++s) {
         const saltus_f64 x = v[s] + change[s];

@@ -29,7 +29,9 @@ SALTUS_FN int saltus_leap_is_steady(const saltus_trajectory *p, const saltus_dir
 SALTUS_OUTLINE saltus_failure saltus_leap_window(saltus_trajectory *p, saltus_direct *d,
                                                  const saltus_leap *l, double total)
 {
-    double length = 2.0 * p->window;
+    /* one that was not used up says nothing of a longer one */
+    const int is_used = p->window_end - p->window_start >= 0.5 * p->window;
+    double length = is_used ? 2.0 * p->window : p->window;
     p->window_start = p->t;
     for (;;) {
         const double end = p->t + length;

@@ -117,8 +117,16 @@ SALTUS_FN saltus_attempt saltus_leaper_try(saltus_leaper *w, saltus_worker_state
         saltus_leaper_laws(s, f->more);
         is_good = saltus_leaper_correct(w, f, length, one, word);
         if (is_good) {
-            moved |= saltus_leaper_move(s, 1.0, f->more);
-            if (moved & SALTUS_MOVED_BELOW) {
+            int last = saltus_leaper_move(s, 1.0, f->more);
+            if (SALTUS_IDLES && last & SALTUS_MOVED_BELOW && one >= 0) { /* it lacks reactants? */
+                (void)saltus_leaper_move(s, -1.0, f->more);
+                for (int r = 0; r < SALTUS_N_REACTIONS; ++r) {
+                    f->more[r] = r == one ? 0.0 : f->more[r];
+                }
+                last = saltus_leaper_move(s, 1.0, f->more);
+            }
+            moved |= last;
+            if (last & SALTUS_MOVED_BELOW) {
                 (void)saltus_leaper_move(s, -1.0, f->more);
                 is_good = 0;
             }

@@ -4,11 +4,18 @@
 #include "core/memory.h"
 #include "model/freeze/freeze.h"
 
-/* Whether a product has a number below 0 as a factor. */
-static bool is_below_0(const saltus_expr *e)
+#include <string.h>
+
+/* Whether something that reads no counts is below 0 at time 0. */
+static bool is_below_0(const saltus_freezer *f, const saltus_expr *e)
 {
-    return (e->args[0]->op == SALTUS_OP_CONST && e->args[0]->value < 0.0) ||
-           (e->args[1]->op == SALTUS_OP_CONST && e->args[1]->value < 0.0);
+    return !saltus_reads_counts(f, e) && saltus_expr_value(e, f->values, 0.0) < 0.0;
+}
+
+/* Whether one of two arguments is, and the other has counts: as a difference may be written. */
+static bool has_one_below_0(const saltus_freezer *f, const saltus_expr *e)
+{
+    return saltus_reads_counts(f, e) && (is_below_0(f, e->args[0]) || is_below_0(f, e->args[1]));
 }
 
 typedef struct search {
@@ -26,8 +33,6 @@ static bool bends(const saltus_expr *node, void *user)
         return saltus_rule_behind(f, node) && s->bends[node->variable];
     case SALTUS_OP_CONST:
     case SALTUS_OP_TIME:
-    case SALTUS_OP_ADD:
-    case SALTUS_OP_DIV:
     case SALTUS_OP_PIECEWISE: /* conditions are looked at by themselves */
     case SALTUS_OP_AND:
     case SALTUS_OP_OR:
@@ -37,8 +42,10 @@ static bool bends(const saltus_expr *node, void *user)
     case SALTUS_OP_ABS:
     case SALTUS_OP_SQRT:
         return false;
-    case SALTUS_OP_MUL: /* as a difference may be written */
-        return is_below_0(node) && saltus_reads_counts(f, node);
+    case SALTUS_OP_ADD:
+    case SALTUS_OP_MUL:
+    case SALTUS_OP_DIV:
+        return has_one_below_0(f, node);
     case SALTUS_OP_POW:
         return saltus_reads_counts(f, node->args[1]);
     default:
@@ -46,28 +53,30 @@ static bool bends(const saltus_expr *node, void *user)
     }
 }
 
-/* Directions, and rules that are still to be gone into: chains of them may be long. */
+/* Directions of what one law reads, and rules that are still to be gone into: chains of them may be
+ * long, so that all laws together go into so many. */
+enum { MOST_BENDS = 8, MOST_VISITS = 10000000 };
 typedef struct pointer {
     const saltus_freezer *f;
-    double *bend;  /* [species] */
-    double *signs; /* [variable] of a rule that was met; else 0 */
-    int *rules;
-    size_t n;
+    double *signs; /* [variable] of a count or a rule that was met; else 0 */
+    int *met;      /* these variables */
+    size_t n, n_visits;
 } pointer;
 
 /* Whether an operation falls while its argument number i rises. */
-static bool falls_with(const saltus_expr *e, int i)
+static bool falls_with(const saltus_freezer *f, const saltus_expr *e, int i)
 {
     switch (e->op) {
     case SALTUS_OP_NEG:
         return true;
     case SALTUS_OP_MUL:
-        return is_below_0(e);
+        return is_below_0(f, e->args[1 - i]);
+    case SALTUS_OP_DIV:
+        return (i == 1) != is_below_0(f, e->args[1 - i]);
     case SALTUS_OP_LT:
     case SALTUS_OP_LE:
         return i == 0;
     case SALTUS_OP_SUB:
-    case SALTUS_OP_DIV:
     case SALTUS_OP_GT:
     case SALTUS_OP_GE:
         return i == 1;
@@ -76,46 +85,114 @@ static bool falls_with(const saltus_expr *e, int i)
     }
 }
 
-/* Give counts that e reads, not through rules, the direction in which they raise `sign` times e;
+/* Give variables that e reads, not through rules, the direction in which they raise `sign` times e;
  * the first that is found stays. */
 static void point(pointer *p, const saltus_expr *e, double sign)
 {
-    if (saltus_rule_behind(p->f, e)) {
-        if (p->signs[e->variable] == 0.0) {
+    ++p->n_visits;
+    if (e->op == SALTUS_OP_VARIABLE && e->variable < (int)p->f->model->n_variables) {
+        const saltus_role role = p->f->net->bindings[e->variable].role;
+        if ((role == SALTUS_ROLE_COUNT || role == SALTUS_ROLE_RULE) &&
+            p->signs[e->variable] == 0.0) {
             p->signs[e->variable] = sign;
-            p->rules[p->n++] = e->variable;
-        }
-    } else if (e->op == SALTUS_OP_VARIABLE && e->variable < (int)p->f->model->n_variables) {
-        const saltus_binding *b = &p->f->net->bindings[e->variable];
-        if (b->role == SALTUS_ROLE_COUNT && p->bend[b->row] == 0.0) {
-            p->bend[b->row] = sign;
+            p->met[p->n++] = e->variable;
         }
     }
     for (int i = 0; i < e->n_args; ++i) {
-        const bool falls = falls_with(e, i);
-        point(p, e->args[i], falls ? -sign : sign);
+        point(p, e->args[i], falls_with(p->f, e, i) ? -sign : sign);
     }
 }
 
-static saltus_status point_all(saltus_freezer *f, double *bend, saltus_error *err)
+/* Put the directions of what was met into `bend`; only if none of them is another there, if asked
+ * for. Returns false if one is. */
+static bool put_in(const pointer *p, double *bend, bool must_agree)
+{
+    for (int pass = must_agree ? 0 : 1; pass < 2; ++pass) {
+        for (size_t k = 0; k < p->n; ++k) {
+            const saltus_binding *b = &p->f->net->bindings[p->met[k]];
+            double *at = b->role == SALTUS_ROLE_COUNT ? &bend[b->row] : NULL;
+            if (at && pass == 0 && *at != 0.0 && *at != p->signs[p->met[k]]) {
+                return false;
+            }
+            if (at && pass == 1 && *at == 0.0) {
+                *at = p->signs[p->met[k]];
+            }
+        }
+    }
+    return true;
+}
+
+/* The directions of each law, into as few rows as go. */
+static saltus_status point_all(saltus_freezer *f, double *bend, int32_t *bend_of, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    const saltus_tables *t = &f->net->tables;
+    saltus_tables *t = &f->net->tables;
     const size_t n_variables = f->model->n_variables + 1;
-    pointer p = {.f = f, .bend = bend};
+    pointer p = {.f = f};
     p.signs = saltus_calloc(n_variables, sizeof *p.signs);
-    p.rules = saltus_calloc(n_variables, sizeof *p.rules);
-    SALTUS_NEED(p.signs && p.rules);
+    p.met = saltus_calloc(n_variables, sizeof *p.met);
+    SALTUS_NEED(p.signs && p.met);
     for (int i = 0; i < t->n_bending; ++i) {
-        point(&p, f->steps[t->bending[i]].law, 1.0);
-        while (p.n > 0) {
-            const int rule = p.rules[--p.n];
-            point(&p, f->rules[rule], p.signs[rule]);
+        const bool is_cheap = p.n_visits < MOST_VISITS;
+        for (size_t k = 0; k < p.n && is_cheap; ++k) {
+            p.signs[p.met[k]] = 0.0;
         }
+        p.n = is_cheap ? 0 : p.n;
+        const size_t first = p.n;
+        point(&p, f->steps[t->bending[i]].law, 1.0);
+        for (size_t k = first; k < p.n; ++k) {
+            const int v = p.met[k];
+            if (f->net->bindings[v].role == SALTUS_ROLE_RULE) {
+                point(&p, f->rules[v], p.signs[v]);
+            }
+        }
+        int row = 0;
+        while (row < t->n_bends && !put_in(&p, bend + (size_t)row * (size_t)t->n_species, true)) {
+            ++row;
+        }
+        if (row == MOST_BENDS) {
+            row = 0;
+        } else if (row == t->n_bends) {
+            ++t->n_bends;
+        }
+        (void)put_in(&p, bend + (size_t)row * (size_t)t->n_species, false);
+        bend_of[i] = row;
     }
 done:
     saltus_free(p.signs);
-    saltus_free(p.rules);
+    saltus_free(p.met);
+    return status;
+}
+
+/* The way in which reaction r is taken more often when laws of a row are to rise; where that is
+ * none, one that it has in common with its reverse. */
+static int8_t way_of(const saltus_tables *t, const double *bend, int r)
+{
+    double rise = 0.0, first = 0.0;
+    for (int c = t->change_row[r]; c < t->change_row[r + 1]; ++c) {
+        const double moves = bend[t->change_species[c]] * (double)t->change_amount[c];
+        rise += moves;
+        first = first == 0.0 ? moves : first;
+    }
+    const double way = rise != 0.0 ? rise : first;
+    return way > 0.0 ? 1 : way < 0.0 ? -1 : 0;
+}
+
+static saltus_status find_ways(saltus_freezer *f, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_tables *t = &f->net->tables;
+    const size_t n = (size_t)t->n_bends * (size_t)t->n_reactions;
+    int8_t *ways = saltus_arena_alloc(f->arena, n + 1);
+    SALTUS_NEED(ways);
+    for (int row = 0; row < t->n_bends; ++row) {
+        for (int r = 0; r < t->n_reactions; ++r) {
+            ways[(size_t)row * (size_t)t->n_reactions + (size_t)r] =
+                way_of(t, t->bend + (size_t)row * (size_t)t->n_species, r);
+        }
+    }
+    t->bend_way = ways;
+done:
     return status;
 }
 
@@ -152,11 +229,11 @@ saltus_status saltus_find_bending(saltus_freezer *f, saltus_error *err)
     if (t->n_bending > 0) {
         int32_t *bending = saltus_arena_alloc(f->arena, (size_t)t->n_bending * sizeof *bending);
         int32_t *of = saltus_arena_alloc(f->arena, n_reactions * sizeof *of);
-        double *bend = saltus_arena_alloc(f->arena, ((size_t)t->n_species + 1) * sizeof *bend);
-        SALTUS_NEED(bending && of && bend);
-        for (int s = 0; s < t->n_species; ++s) {
-            bend[s] = 0.0;
-        }
+        int32_t *bend_of = saltus_arena_alloc(f->arena, (size_t)t->n_bending * sizeof *bend_of);
+        const size_t n_signs = MOST_BENDS * (size_t)t->n_species;
+        double *bend = saltus_arena_alloc(f->arena, (n_signs + 1) * sizeof *bend);
+        SALTUS_NEED(bending && of && bend_of && bend);
+        memset(bend, 0, n_signs * sizeof *bend);
         for (int r = 0, i = 0; r < t->n_reactions; ++r) {
             of[r] = i < t->n_bending && list[i] == r ? i : -1;
             if (of[r] >= 0) {
@@ -166,7 +243,9 @@ saltus_status saltus_find_bending(saltus_freezer *f, saltus_error *err)
         t->bending = bending;
         t->bending_of = of;
         t->bend = bend;
-        SALTUS_TRY(point_all(f, bend, err));
+        t->bend_of = bend_of;
+        SALTUS_TRY(point_all(f, bend, bend_of, err));
+        SALTUS_TRY(find_ways(f, err));
     }
 done:
     saltus_free(list);
