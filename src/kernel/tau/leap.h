@@ -12,6 +12,11 @@
 #include "kernel/tau/tau_thinned.h"
 #endif
 
+/* Whether laws may bend within a leap: 0 leaves out what that takes. */
+#ifndef SALTUS_BENDS
+#define SALTUS_BENDS SALTUS_PROGRAMS
+#endif
+
 enum {
     SALTUS_LEAP_WORDS = 55, /* blocks from 2^this on: more bits of the wait and the choice */
 };
@@ -25,7 +30,7 @@ SALTUS_FN int saltus_leap_drifts(const saltus_trajectory *p)
 /* Whether the law of reaction r may bend within a leap. */
 SALTUS_FN int saltus_leap_may_bend(const saltus_tables *n, int r)
 {
-    return SALTUS_PROGRAMS && n->n_bending > 0 && n->bending_of[r] >= 0;
+    return SALTUS_BENDS && n->n_bending > 0 && n->bending_of[r] >= 0;
 }
 
 /* The next block of words. */
@@ -136,7 +141,7 @@ SALTUS_FN double saltus_leap_bound(const saltus_trajectory *p, const saltus_dire
         const double spread = l->spread[SALTUS_AT(s)];
         double drift = l->drift[SALTUS_AT(s)];
         l->drift[SALTUS_AT(s)] = 0.0;
-        if (SALTUS_PROGRAMS && n->n_bending > 0) {
+        if (SALTUS_BENDS && n->n_bending > 0) {
             l->trend[SALTUS_AT(s)] = drift;
         }
         if (spread > 0.0 && n->order[s] > 0.0) {
