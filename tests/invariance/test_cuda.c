@@ -205,8 +205,10 @@ static void leaps_have_the_bits_of_the_cpu(void **state)
         (void)snprintf(name, sizeof name, "%d random reactions", abs(sizes[i]));
         check_tau_bits(m, name, "philox", sizes[i] < 0, 0, 60);
         if (sizes[i] < 0) { /* with a tree that is padded */
-            check_that_none_runs_again(m, name, "tau", "registers", 60);
             check_that_none_runs_again(m, name, "tau", "global", 60);
+        }
+        if (sizes[i] < 0 && m->network->tables.n_bending == 0) {
+            check_that_none_runs_again(m, name, "tau", "registers", 60);
         }
         saltus_model_destroy(m);
     }
@@ -466,7 +468,7 @@ static void leaps_follow_laws_that_bend(void **state)
     need_gpu("cuda");
     saltus_model *m = bits_parse(text);
     check_tau_bits(m, "bends", "philox", false, 0, 300);
-    assert_int_equal(m->network->tables.n_bending, 5);
+    assert_int_equal(m->network->tables.n_bending, 4);
     check_that_none_runs_again(m, "bends", "tau", "global", 60);
     saltus_model_destroy(m);
     m = bits_parse("species: {X: 1000, Y: 9}\nrules: {sum: X + 2*Y}\nreactions:\n"
