@@ -80,7 +80,7 @@ static void what_is_missing_is_named(void **state)
     assert_int_equal(chmod("bare", 0700), 0);
     o = saltus("report out.h5 -o page.html");
     assert_refused(&o, 2, "this needs the Python package saltus, which ");
-    assert_non_null(strstr(o.err, "  hint: pip install 'saltus[report]'"));
+    assert_non_null(strstr(o.err, "  hint: pip install 'saltus[plot,report]'"));
     (void)unsetenv("SALTUS_PYTHON");
 
     assert_int_equal(mkdir("without", 0700), 0);
