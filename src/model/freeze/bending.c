@@ -6,10 +6,19 @@
 
 #include <string.h>
 
+/* What has no value at time 0 among those of variables: flags of clocks, and what is drawn. */
+static bool is_unknown(const saltus_expr *node, void *user)
+{
+    const saltus_freezer *f = user;
+    return node->op >= SALTUS_OP_FIRST_VARIATE ||
+           (node->op == SALTUS_OP_VARIABLE && node->variable >= (int)f->model->n_variables);
+}
+
 /* Whether something that reads no counts is below 0 at time 0. */
 static bool is_below_0(const saltus_freezer *f, const saltus_expr *e)
 {
-    return !saltus_reads_counts(f, e) && saltus_expr_value(e, f->values, 0.0) < 0.0;
+    return !saltus_reads_counts(f, e) && !saltus_expr_any(e, is_unknown, (void *)f) &&
+           saltus_expr_value(e, f->values, 0.0) < 0.0;
 }
 
 /* Whether one of two arguments is, and the other has counts: as a difference may be written. */
