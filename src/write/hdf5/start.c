@@ -249,7 +249,7 @@ saltus_status saltus_h5_start(saltus_h5_birth *birth, bool overwrite, int64_t no
     saltus_status status = SALTUS_OK;
     const char *path = birth->path;
     const size_t size = strlen(path) + sizeof ".new";
-    int fd;
+    int fd = -1;
     birth->beside = saltus_calloc(size, 1);
     SALTUS_NEED(birth->beside);
     (void)snprintf(birth->beside, size, "%s.new", path);
