@@ -20,7 +20,7 @@ from ._files import Path, any_path, publish
 from ._result import Result
 from ._series import (BAND, COLOURS, FINE_BINS, RANGES_APART, Sweep, distributions, edges_around,
                       first, is_geometric, moving, quantiles, short, spread, table,
-                      time_unit, with_axes)
+                      time_unit)
 
 # What a page holds at most, so that it stays small whatever the size of a file.
 MOST_NAMES, MOST_TIMES, MOST_STEPS, MOST_RUNS = 30, 301, 61, 10
@@ -215,8 +215,8 @@ MEASURES = {"mean": lambda mean, sd: [mean, mean - sd, mean + sd],  # with its b
 
 def _of_sweep(data: Any, unit: str) -> dict[str, Any]:
     """The same of a sweep, at fewer points where there are too many."""
-    data = with_axes(data)
     s = Sweep(data, None)
+    data = s.data  # with all axes
     if s.is_empty:
         return NOTHING
     axes = s.axes or s.every[:1]

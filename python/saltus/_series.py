@@ -246,7 +246,7 @@ def _samples(r: Any, names: Sequence[str], points: Sequence[int]) -> dict[str, n
     return found
 
 
-def with_axes(data: Any) -> Any:
+def _with_axes(data: Any) -> Any:
     """A sweep, of which one species, observable or time may have been taken out, with these axes."""
     for dim, names in (("species", ("mean", "variance", "counts")),
                        ("observable", ("observable_mean", "observable_variance")),
@@ -264,7 +264,7 @@ class Sweep:
     def __init__(self, data: Any, time: Optional[float], statistic: str = "mean") -> None:
         if statistic not in ("mean", "sd"):
             raise near("a sweep's figure", statistic, ("mean", "sd"))
-        data = with_axes(data)
+        data = _with_axes(data)
         self.at, self.statistic = nearest("time", data["time"].values, time), statistic
         self.species = data["species"].values.tolist() if "species" in data.coords else []
         self.observables = data["observable"].values.tolist() if "observable" in data.coords else []

@@ -166,6 +166,10 @@ bool saltus_cli_is_writable(const char *path, saltus_error *err);
 /** Whether two names are those of one file. */
 bool saltus_cli_is_same_file(const char *a, const char *b);
 
+/** Make a new file of a name that ends with six X, which are replaced, with the rights of any other
+ * new file. Returns what mkstemp(3) does. */
+int saltus_cli_make_file(char *pattern);
+
 /** A table while it is written: beside its place, under another name. Zeros when there is none. */
 typedef struct saltus_cli_table {
     const char *path;
@@ -178,10 +182,6 @@ typedef struct saltus_cli_table {
  *
  * @retval SALTUS_E_IO with the reason; nothing is left behind
  */
-/** Make a new file of a name that ends with six X, which are replaced, with the rights of any other
- * new file. Returns what mkstemp(3) does. */
-int saltus_cli_make_file(char *pattern);
-
 saltus_status saltus_cli_open_table(const char *path, bool overwrite, saltus_cli_table *t,
                                     saltus_error *err);
 /** Put it in its place, if it is to be kept and whole; else nothing is left of it. */

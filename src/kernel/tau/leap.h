@@ -388,30 +388,17 @@ typedef struct saltus_ending {
     int fires;
 } saltus_ending;
 
-/* Its propensity at the end of a leap, of the counts there, in p->v. */
-SALTUS_FN double saltus_leap_late(saltus_trajectory *p, int r, double length)
+/* What its propensity of the rows is at the end of a leap of `length`: `now`, unless that drifts.
+ */
+SALTUS_FN double saltus_leap_end(saltus_trajectory *p, int r, double length, double now)
 {
-    (void)length;
+    (void)p, (void)r, (void)length;
 #if SALTUS_THINNED
     if (p->n->n_thinned > 0 && p->n->thinned_of[r] >= 0) {
         return saltus_leap_law(p, p->n->thinned_of[r], p->t + length);
     }
 #endif
-    return saltus_leap_middle(p, r, 0.0);
-}
-
-/* Its propensity at the end of a leap of `length`, of which the middle's is known. */
-SALTUS_FN double saltus_leap_end(saltus_trajectory *p, const saltus_direct *d, int r, double length,
-                                 double middle)
-{
-    const double half = middle - d->values[SALTUS_AT(r)];
-    (void)p, (void)length;
-#if SALTUS_THINNED
-    if (p->n->n_thinned > 0 && p->n->thinned_of[r] >= 0) {
-        return saltus_leap_law(p, p->n->thinned_of[r], p->t + length) + half;
-    }
-#endif
-    return middle + half;
+    return now;
 }
 
 /* Let the critical reaction fire at the end of the leap, if its propensity there, of all that has
@@ -423,7 +410,7 @@ SALTUS_FN saltus_attempt saltus_leap_finish(saltus_trajectory *p, saltus_leap *l
         return SALTUS_TOO_LONG;
     }
     saltus_trajectory_run_live_rules(p);
-    const double end = saltus_leap_late(p, one->r, length);
+    const double end = saltus_leap_end(p, one->r, length, saltus_leap_middle(p, one->r, 0.0));
     if (!(end >= 0.0)) {
         return SALTUS_TOO_LONG;
     }
@@ -454,7 +441,7 @@ SALTUS_FN saltus_attempt saltus_leap_correct(saltus_trajectory *p, saltus_direct
             return SALTUS_TOO_LONG;
         }
         if (r == one->r) {
-            const double end = saltus_leap_end(p, d, r, length, middle);
+            const double end = saltus_leap_end(p, r, length, middle) + (middle - a);
             one->fires = saltus_tau_accepts(one->word, one->weight, end) != 0;
             saltus_leap_fire(n, l, r, one->fires);
             continue;

@@ -21,25 +21,39 @@ static bool is_below_0(const saltus_freezer *f, const saltus_expr *e)
            saltus_expr_value(e, f->values, 0.0) < 0.0;
 }
 
-/* Whether one of two arguments is, and the other has counts: as a difference may be written. */
-static bool has_one_below_0(const saltus_freezer *f, const saltus_expr *e)
+/* Of an expression: whether it reads counts, and whether it may change by more than its order
+ * tells. */
+typedef struct nature {
+    bool counts, bends;
+} nature;
+
+/* Of a variable; `bends` [variable]: its rule may. */
+static nature of_variable(const saltus_freezer *f, const bool *bends, int variable)
 {
-    return saltus_reads_counts(f, e) && (is_below_0(f, e->args[0]) || is_below_0(f, e->args[1]));
+    if (variable >= (int)f->model->n_variables) {
+        return (nature){0};
+    }
+    const saltus_role role = f->net->bindings[variable].role;
+    const bool is_rule = role == SALTUS_ROLE_RULE;
+    return (nature){role == SALTUS_ROLE_COUNT || (is_rule && f->counts_of_rules[variable].n > 0),
+                    is_rule && bends[variable]};
 }
 
-typedef struct search {
-    const saltus_freezer *f;
-    bool *bends; /* [variable] its rule may bend */
-} search;
-
-/* Whether an operation with counts among its arguments may change by more than its order tells. */
-static bool bends(const saltus_expr *node, void *user)
+/* Each node once: sums of thousands of counts are chains. */
+static nature nature_of(const saltus_freezer *f, const bool *bends, const saltus_expr *e)
 {
-    const search *s = user;
-    const saltus_freezer *f = s->f;
-    switch (node->op) {
+    nature all = {0}, args[2] = {0};
+    for (int i = 0; i < e->n_args; ++i) {
+        const nature arg = nature_of(f, bends, e->args[i]);
+        all.counts |= arg.counts;
+        all.bends |= arg.bends;
+        if (i < 2) {
+            args[i] = arg;
+        }
+    }
+    switch (e->op) {
     case SALTUS_OP_VARIABLE:
-        return saltus_rule_behind(f, node) && s->bends[node->variable];
+        return of_variable(f, bends, e->variable);
     case SALTUS_OP_CONST:
     case SALTUS_OP_TIME:
     case SALTUS_OP_PIECEWISE: /* conditions are looked at by themselves */
@@ -50,16 +64,19 @@ static bool bends(const saltus_expr *node, void *user)
     case SALTUS_OP_MAX:
     case SALTUS_OP_ABS:
     case SALTUS_OP_SQRT:
-        return false;
-    case SALTUS_OP_ADD:
+        break;
+    case SALTUS_OP_ADD: /* of what is below 0, as a difference may be written */
     case SALTUS_OP_MUL:
     case SALTUS_OP_DIV:
-        return has_one_below_0(f, node);
+        all.bends |= args[0].counts != args[1].counts && is_below_0(f, e->args[args[0].counts]);
+        break;
     case SALTUS_OP_POW:
-        return saltus_reads_counts(f, node->args[1]);
+        all.bends |= args[1].counts;
+        break;
     default:
-        return saltus_reads_counts(f, node);
+        all.bends |= all.counts;
     }
+    return all;
 }
 
 /* Directions of what one law reads, and rules that are still to be gone into: chains of them may be
@@ -210,20 +227,19 @@ static saltus_status list_all(saltus_freezer *f, int32_t *list, int32_t *n, salt
 {
     saltus_status status = SALTUS_OK;
     const saltus_tables *t = &f->net->tables;
-    search s = {.f = f};
-    s.bends = saltus_calloc(f->model->n_variables + 1, sizeof *s.bends);
-    SALTUS_NEED(s.bends);
+    bool *may = saltus_calloc(f->model->n_variables + 1, sizeof *may);
+    SALTUS_NEED(may);
     for (int r = 0; r < t->n_rules; ++r) {
         const int i = f->net->rule_variables[r];
-        s.bends[i] = saltus_expr_any(f->rules[i], bends, &s);
+        may[i] = nature_of(f, may, f->rules[i]).bends;
     }
     for (int r = 0; r < t->n_reactions; ++r) {
-        if (t->law_program[r] >= 0 && saltus_expr_any(f->steps[r].law, bends, &s)) {
+        if (t->law_program[r] >= 0 && nature_of(f, may, f->steps[r].law).bends) {
             list[(*n)++] = r;
         }
     }
 done:
-    saltus_free(s.bends);
+    saltus_free(may);
     return status;
 }
 
