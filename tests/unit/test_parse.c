@@ -327,8 +327,7 @@ static void check_side(const saltus_model *m, const saltus_participant *p, int n
     size_t size;
     FILE *out = open_memstream(&made, &size);
     for (int i = 0; i < n; ++i) {
-        (void)fprintf(out, "%lld %s;", (long long)saltus_whole_molecules(&p[i]),
-                      m->variables[p[i].variable].id);
+        (void)fprintf(out, "%.17g %s;", saltus_molecules(&p[i]), m->variables[p[i].variable].id);
     }
     assert_int_equal(fclose(out), 0);
     assert_string_equal(made, text);
@@ -375,6 +374,9 @@ static void equations_are_parsed(void **state)
         {"A = 0", "1 A;", "", true},
         {"`R(a,l!1).L(r!1)` -> `a``b` + `and`", "1 R(a,l!1).L(r!1);", "1 a`b;1 and;", false},
         {"and -> exp", "1 and;", "1 exp;", false},
+        {"0.5 A + A -> 0.5 A + B + 0.5 A", "1.5 A;", "1 A;1 B;", false},
+        {"2 A + B + A + 0.5 A + 2000000000 B -> 3A + 5000000000B + A + 0.25A + 0.5A + B",
+         "3.5 A;1 B;2000000000 B;", "4.75 A;5000000000 B;1 B;", false},
     };
     saltus_model *m = new_model();
     const saltus_parse_context context = {.model = m};

@@ -203,18 +203,27 @@ void saltus_participant_set(saltus_participant *list, size_t n, size_t i, int va
 void saltus_participant_add(saltus_participant *list, size_t most, int *n, int variable,
                             double molecules)
 {
+    bool whole = molecules == floor(molecules);
     for (int i = 0; i < *n; ++i) {
-        const double before = saltus_molecules(&list[i]), sum = before + molecules;
-        if (list[i].variable == variable &&
-            (before != floor(before) || molecules != floor(molecules))) {
-            const bool is_whole = fabs(sum - nearbyint(sum)) <= 1e-9; /* 0.1 ten times */
-            saltus_participant_set(list, most, (size_t)i, variable,
-                                   is_whole ? nearbyint(sum) : sum);
-            return;
+        const double before = saltus_molecules(&list[i]);
+        whole &= list[i].variable != variable || before == floor(before);
+    }
+    double sum = molecules;
+    int at = -1, kept = 0;
+    for (int i = 0; i < *n; ++i) {
+        const double before = saltus_molecules(&list[i]);
+        const bool joins = !whole && list[i].variable == variable;
+        sum += joins ? before : 0.0;
+        if (!joins) {
+            saltus_participant_set(list, most, (size_t)kept++, list[i].variable, before);
+        } else if (at < 0) {
+            at = kept++;
         }
     }
-    saltus_participant_set(list, most, (size_t)*n, variable, molecules);
-    ++*n;
+    const bool is_nearly_whole = at >= 0 && fabs(sum - nearbyint(sum)) <= 1e-9; /* 0.1 ten times */
+    *n = at < 0 ? kept + 1 : kept;
+    saltus_participant_set(list, most, (size_t)(at < 0 ? kept : at), variable,
+                           is_nearly_whole ? nearbyint(sum) : sum);
 }
 
 double saltus_molecules(const saltus_participant *p)

@@ -170,8 +170,8 @@ saltus_participant *saltus_model_make_side(saltus_model *model, size_t n, bool w
 /** Put participant i into a list that has room for n. */
 void saltus_participant_set(saltus_participant *list, size_t n, size_t i, int variable,
                             double molecules);
-/** Put one more behind the n of a list that has room for `most`; but parts of molecules are added
- * to what the list has of the species, as 0.5 A + 0.5 A is A. */
+/** Put one more behind the n of a list that has room for `most`; but a species with parts of
+ * molecules stands once in a list, with their sum, as 0.5 A + 0.5 A is A. */
 void saltus_participant_add(saltus_participant *list, size_t most, int *n, int variable,
                             double molecules);
 /** How many molecules, whole or not, and without the part of one that is left. */
