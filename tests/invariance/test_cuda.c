@@ -471,6 +471,15 @@ static void leaps_follow_laws_that_bend(void **state)
     assert_int_equal(m->network->tables.n_bending, 4);
     check_that_none_runs_again(m, "bends", "tau", "global", 60);
     saltus_model_destroy(m);
+    m = bits_parse(
+        "species: {X: 1000, Y: 0}\nreactions:\n  a: 0 -> X @ 1000\n  b: X -> 0 @ 1\n"
+        "  c: {equation: 0 -> Y, law: \"2*(1 + sin(9*time))^4*piecewise(1, X > 999, 0)\"}\n"
+        "  d: {equation: 0 -> X, law: \"(2 + cos(time))*max(0, 1000 - X)\"}\n"
+        "  e: Y -> 0 @ 3\n");
+    check_tau_bits(m, "bends and drifts", "philox", false, 0, 300);
+    assert_int_equal(m->network->tables.n_bending, 2);
+    assert_int_equal(m->network->tables.n_thinned, 2);
+    saltus_model_destroy(m);
     m = bits_parse("species: {X: 1000, Y: 9}\nrules: {sum: X + 2*Y}\nreactions:\n"
                    "  a: 0 -> X @ 2000/(1 + (Y/300)^2)\n  b: X -> 0 @ 900*X/(500 + X)\n"
                    "  c: {equation: 0 -> Y, law: \"min(sum, 700)*sqrt(X)/20\"}\n  d: Y -> 0 @ 1\n");

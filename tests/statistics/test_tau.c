@@ -258,6 +258,18 @@ static void laws_that_bend_have_directions(void **state)
             0.03, 30.0, 400, 400);
 }
 
+/* Pulses that come while a count is above what it was, of a reaction that is critical: before a
+ * leap its propensity is 0, and after it 0 again. */
+static void laws_of_time_bend_too(void **state)
+{
+    (void)state;
+    compare("species: {X: 10000, Y: 0}\nreactions:\n  x1: 0 -> X @ 1000\n  x2: X -> 0 @ 0.1\n"
+            "  y1:\n    equation: 0 -> Y\n"
+            "    law: 40*(1 + sin(20*time))^8/256*piecewise(1, X > 10000, 0)\n"
+            "  y2: Y -> 0 @ 3\n",
+            0.03, 1.0, 20000, 20000);
+}
+
 /* Candidates that lack reactants at the end of a leap do nothing, and the leap stays. */
 static void critical_reactions_may_idle(void **state)
 {
@@ -759,6 +771,7 @@ int main(void)
         cmocka_unit_test(genes_are_right),
         cmocka_unit_test(enzymes_are_right),
         cmocka_unit_test(laws_that_bend_have_directions),
+        cmocka_unit_test(laws_of_time_bend_too),
         cmocka_unit_test(critical_reactions_may_idle),
         cmocka_unit_test(laws_that_bend_are_followed),
         cmocka_unit_test(both_states_have_their_weight),

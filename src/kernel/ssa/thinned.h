@@ -60,9 +60,8 @@ SALTUS_OUTLINE double saltus_thinned_law(saltus_trajectory *p, int i, double tim
     return saltus_trajectory_value(p, n->laws[n->law_program[n->thinned[i]]]);
 }
 
-/* Bound the law of thinned reaction i in the window. Returns SALTUS_NO_BOUND where it has no finite
- * bound, which is no failure yet. A law that is negative throughout is one. */
-SALTUS_FN saltus_failure saltus_thinned_bound(saltus_trajectory *p, saltus_direct *d, int i)
+/* Where the law of thinned reaction i lies in the window, of the counts in p->v. */
+SALTUS_FN saltus_interval saltus_thinned_interval(saltus_trajectory *p, saltus_direct *d, int i)
 {
     const saltus_tables *n = p->n;
     for (int k = n->drift_row[i]; k < n->drift_row[i + 1]; ++k) {
@@ -70,7 +69,15 @@ SALTUS_FN saltus_failure saltus_thinned_bound(saltus_trajectory *p, saltus_direc
             saltus_thinned_drift(p, d, n->drift_of[k]);
         }
     }
-    saltus_interval s = saltus_interval_run(n->bound_code, n->bounds[i], d->intervals, p->v);
+    return saltus_interval_run(n->bound_code, n->bounds[i], d->intervals, p->v);
+}
+
+/* Bound the law of thinned reaction i in the window. Returns SALTUS_NO_BOUND where it has no finite
+ * bound, which is no failure yet. A law that is negative throughout is one. */
+SALTUS_FN saltus_failure saltus_thinned_bound(saltus_trajectory *p, saltus_direct *d, int i)
+{
+    const saltus_tables *n = p->n;
+    saltus_interval s = saltus_thinned_interval(p, d, i);
     if (SALTUS_RARE(!(s.hi >= 0.0 && s.hi < SALTUS_INFINITY)) &&
         saltus_direct_idles(p, n->thinned[i])) {
         s = saltus_interval_of(0.0, 0.0); /* as saltus_direct_set has it */

@@ -79,30 +79,46 @@ SALTUS_FN void saltus_leap_lean(saltus_trajectory *p, const saltus_leap *l, doub
     saltus_trajectory_run_live_rules(p);
 }
 
-/* Propensity r of the rows, or 0 where it is none. */
-SALTUS_FN double saltus_leap_leaning(saltus_trajectory *p, int r)
+/* Take what propensity r of the rows is in the leap into the most and the least that were seen of
+ * that law; 0 where it is none. */
+SALTUS_FN void saltus_leap_see(saltus_trajectory *p, saltus_direct *d, int r, double *peak,
+                               double *trough)
 {
-    const double a = saltus_leap_middle(p, r, 0.0);
-    return a >= 0.0 ? a : 0.0;
+    double low, high;
+#if SALTUS_THINNED
+    if (p->n->n_thinned > 0 && p->n->thinned_of[r] >= 0) {
+        const saltus_interval s = saltus_thinned_interval(p, d, p->n->thinned_of[r]);
+        low = s.lo;
+        high = s.hi;
+    } else
+#endif
+    {
+        low = high = saltus_leap_middle(p, r, 0.0);
+    }
+    (void)d;
+    *peak = saltus_tau_larger(*peak, high >= 0.0 ? high : 0.0);
+    *trough = -saltus_tau_larger(-*trough, low >= 0.0 ? -low : 0.0);
 }
 
 /* The most and the least of laws that may bend, where a leap may lead to. */
-SALTUS_FN void saltus_leap_look(saltus_trajectory *p, const saltus_direct *d, saltus_leap *l,
-                                double step)
+SALTUS_FN void saltus_leap_look(saltus_trajectory *p, saltus_direct *d, saltus_leap *l, double step)
 {
     const saltus_tables *n = p->n;
     for (int i = 0; i < n->n_bending; ++i) {
         l->peak[SALTUS_AT(i)] = l->trough[SALTUS_AT(i)] = d->values[SALTUS_AT(n->bending[i])];
     }
+#if SALTUS_THINNED
+    if (n->n_thinned > 0) {
+        saltus_leap_foresee(p, d, step);
+    }
+#endif
     for (int row = 0; row < n->n_bends; ++row) {
         for (int k = 0; k < SALTUS_BEND_LOOKS; ++k) {
             saltus_leap_lean(p, l, step, row, saltus_tau_side(k));
             for (int i = 0; i < n->n_bending; ++i) {
                 if (n->bend_of[i] == row) {
-                    const double a = saltus_leap_leaning(p, n->bending[i]);
-                    const int64_t at = SALTUS_AT(i);
-                    l->peak[at] = saltus_tau_larger(l->peak[at], a);
-                    l->trough[at] = -saltus_tau_larger(-l->trough[at], -a);
+                    saltus_leap_see(p, d, n->bending[i], &l->peak[SALTUS_AT(i)],
+                                    &l->trough[SALTUS_AT(i)]);
                 }
             }
         }
@@ -110,8 +126,7 @@ SALTUS_FN void saltus_leap_look(saltus_trajectory *p, const saltus_direct *d, sa
 }
 
 /* Whether some law bends in a leap of so long. */
-SALTUS_FN int saltus_leap_bends(saltus_trajectory *p, const saltus_direct *d, saltus_leap *l,
-                                double step)
+SALTUS_FN int saltus_leap_bends(saltus_trajectory *p, saltus_direct *d, saltus_leap *l, double step)
 {
     const saltus_tables *n = p->n;
     double steepness = 0.0;
@@ -135,8 +150,8 @@ SALTUS_FN int saltus_leap_bends(saltus_trajectory *p, const saltus_direct *d, sa
 
 /** The step within which no law bends, or a shorter leap than pays; `left` is left to the target.
  */
-SALTUS_OUTLINE double saltus_leap_unbent(saltus_trajectory *p, const saltus_direct *d,
-                                         saltus_leap *l, double step, double total, double left)
+SALTUS_OUTLINE double saltus_leap_unbent(saltus_trajectory *p, saltus_direct *d, saltus_leap *l,
+                                         double step, double total, double left)
 {
     double within = step < left ? step : left;
     saltus_leap_sway(p->n, d, l);

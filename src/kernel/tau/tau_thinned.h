@@ -71,6 +71,17 @@ SALTUS_FN double saltus_leap_mean(saltus_trajectory *p, int i, double begin, dou
                : -1.0;
 }
 
+/* Intervals of laws are over a leap of `length` from now on, until a window is next. */
+SALTUS_FN void saltus_leap_foresee(saltus_trajectory *p, saltus_direct *d, double length)
+{
+    const double start = p->window_start, end = p->window_end;
+    p->window_start = p->t;
+    p->window_end = p->t + length;
+    saltus_thinned_drifts(p, d);
+    p->window_start = start;
+    p->window_end = end;
+}
+
 /* Keep the laws as they are at the begin of a leap. */
 SALTUS_FN void saltus_leap_keep_laws(const saltus_trajectory *p, saltus_direct *d)
 {
