@@ -407,6 +407,8 @@ static void wrong_equations_are_refused(void **state)
         {"A => B", "'+' or an arrow is missing before '=> B'"},
         {"A -> B -> A", "there is a second arrow"},
         {"1.5.2 A -> B", "the number of molecules must be above 0 and at most 9e15"},
+        {"B -> 9000000000000000 A + 1.5A",
+         "m.yaml:1:1: the number of molecules must be above 0 and at most 9e15"},
         {"0 A -> B", "must be above 0"},
         {"0.0 A -> B", "must be above 0"},
         {"0 + A -> B", "must be above 0"},

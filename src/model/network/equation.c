@@ -50,23 +50,31 @@ static saltus_status find_species(saltus_scanner *s, int *variable)
     return SALTUS_OK;
 }
 
+static saltus_status check_molecules(saltus_scanner *s, const char *at, double molecules)
+{
+    static const double most = 9e15; /* which a double counts one by one, as SBML may give them */
+    return molecules > 0.0 && molecules <= most
+               ? SALTUS_OK
+               : saltus_scan_fail(s, SALTUS_E_SYNTAX, at,
+                                  "the number of molecules must be above 0 and at most 9e15");
+}
+
 /* "2", "0.5": how many molecules, up to *c. "2e3A" are 2 of e3A. */
 static saltus_status parse_number(saltus_scanner *s, const char **c, double *molecules)
 {
-    static const double most = 9e15; /* which a double counts one by one, as SBML may give them */
+    saltus_status status = SALTUS_OK;
     char text[64] = "";
     double value = 0.0;
     const size_t n = strspn(*c, "0123456789.");
     size_t length = 0;
     memcpy(text, *c, n < sizeof text ? n : 0);
-    if (saltus_number_parse(text, &value, &length) != SALTUS_NUMBER_OK || length != n ||
-        !(value > 0.0 && value <= most)) {
-        return saltus_scan_fail(s, SALTUS_E_SYNTAX, *c,
-                                "the number of molecules must be above 0 and at most 9e15");
-    }
+    const bool is_number =
+        saltus_number_parse(text, &value, &length) == SALTUS_NUMBER_OK && length == n;
+    SALTUS_TRY(check_molecules(s, *c, is_number ? value : 0.0));
     *molecules = value;
     *c += n;
-    return SALTUS_OK;
+done:
+    return status;
 }
 
 /* "2 A", "2*A", "2A", "0.5 A" or "A"; the saltus_scanner stands at its start and is left behind it.
@@ -139,7 +147,7 @@ done:
 }
 
 /* Move a list to the model's arena. */
-static saltus_status keep_list(const saltus_scanner *s, const participants *list,
+static saltus_status keep_list(saltus_scanner *s, const participants *list,
                                const saltus_participant **items, int *n)
 {
     saltus_status status = SALTUS_OK;
@@ -157,6 +165,9 @@ static saltus_status keep_list(const saltus_scanner *s, const participants *list
         for (size_t i = 0; i < list->n; ++i) {
             saltus_participant_add(kept, list->n, n, list->items[i].variable,
                                    list->items[i].molecules);
+        }
+        for (int i = 0; i < *n; ++i) { /* parts have been added up */
+            SALTUS_TRY(check_molecules(s, s->text, saltus_molecules(&kept[i])));
         }
         *items = kept;
     }
