@@ -319,6 +319,9 @@ static void laws_that_may_bend_are_found(void **state)
     check_bend("Y*max(0, rest)", true, -1, 1);
     check_bend("X*piecewise(2, Y < 40, 1)", true, 1, -1);
     check_bend("piecewise(2, Y >= X, 1)", true, -1, 1);
+    check_bend("piecewise(2, X, 1)", true, 1, 0);
+    check_bend("Y*!X", true, -1, 1);
+    check_bend("piecewise(2, Y && X > 3, 1)", true, 1, 1);
     check_bend("exp(-X/Y)", true, -1, -1);
     check_bend("exp(-(X/Y))", true, -1, 1);
     check_bend("floor(X/10)", true, 1, 0);

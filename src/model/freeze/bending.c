@@ -45,8 +45,9 @@ static nature nature_of(const saltus_freezer *f, const bool *bends, const saltus
     nature all = {0}, args[2] = {0};
     for (int i = 0; i < e->n_args; ++i) {
         const nature arg = nature_of(f, bends, e->args[i]);
+        const bool is_condition = e->op == SALTUS_OP_PIECEWISE && i % 2 == 1;
         all.counts |= arg.counts;
-        all.bends |= arg.bends;
+        all.bends |= arg.bends || (is_condition && arg.counts);
         if (i < 2) {
             args[i] = arg;
         }
@@ -56,10 +57,7 @@ static nature nature_of(const saltus_freezer *f, const bool *bends, const saltus
         return of_variable(f, bends, e->variable);
     case SALTUS_OP_CONST:
     case SALTUS_OP_TIME:
-    case SALTUS_OP_PIECEWISE: /* conditions are looked at by themselves */
-    case SALTUS_OP_AND:
-    case SALTUS_OP_OR:
-    case SALTUS_OP_NOT:
+    case SALTUS_OP_PIECEWISE:
     case SALTUS_OP_MIN:
     case SALTUS_OP_MAX:
     case SALTUS_OP_ABS:
@@ -94,6 +92,7 @@ static bool falls_with(const saltus_freezer *f, const saltus_expr *e, int i)
 {
     switch (e->op) {
     case SALTUS_OP_NEG:
+    case SALTUS_OP_NOT:
         return true;
     case SALTUS_OP_MUL:
         return is_below_0(f, e->args[1 - i]);
