@@ -288,6 +288,26 @@ static void check_poisson(const char *name, const int64_t *x, int64_t n, double 
     check_summary(name, 0, &found, &exact);
 }
 
+/* What fires once in many leaps while a Poisson count is above its mean: as often as it is, and its
+ * variance has that of the time in which it is, of a correlation of asin(exp(-t)) / (2 pi). */
+static void rare_firings_go_by_what_bends(void **state)
+{
+    const double rate = 0.25, t = 200.0, above = 0.4915921625;
+    const saltus_plan_options tau = by("tau");
+    const int64_t n = scaled(6000);
+    (void)state;
+    saltus_model *m =
+        bits_parse("species: {X: 1000, Y: 0}\nreactions:\n  in: 0 -> X @ 1000\n  out: X -> 0 @ 1\n"
+                   "  make: {equation: 0 -> Y, law: \"piecewise(0.25, X > 1000, 0)\"}\n");
+    int64_t *x = tau_counts(m, &tau, n, t);
+    const double mean = rate * above * t, wandering = 2.0 * rate * rate * t * log(2.0) / 4.0;
+    const summary found = summarise(x + 1, n, 2),
+                  exact = {.mean = mean, .sd = sqrt(mean + wandering)};
+    check_summary("rare", 0, &found, &exact);
+    free(x);
+    saltus_model_destroy(m);
+}
+
 /* Immigration and death from no molecules: Poisson at any time. */
 static void immigration_and_death_are_poisson(void **state)
 {
@@ -772,6 +792,7 @@ int main(void)
         cmocka_unit_test(enzymes_are_right),
         cmocka_unit_test(laws_that_bend_have_directions),
         cmocka_unit_test(laws_of_time_bend_too),
+        cmocka_unit_test(rare_firings_go_by_what_bends),
         cmocka_unit_test(critical_reactions_may_idle),
         cmocka_unit_test(laws_that_bend_are_followed),
         cmocka_unit_test(both_states_have_their_weight),

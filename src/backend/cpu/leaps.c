@@ -391,8 +391,9 @@ static saltus_status prepare(lane_group *c, saltus_error *err)
     b->trend = rows(n->n_bending > 0 ? n->n_species : 1);
     b->peak = rows(n->n_bending + 1);
     b->trough = rows(n->n_bending + 1);
+    b->first = rows(n->n_bending + 1);
     b->sway = rows(n->n_bends * n->n_species + 1);
-    SALTUS_NEED(b->trend && b->peak && b->trough && b->sway);
+    SALTUS_NEED(b->trend && b->peak && b->trough && b->first && b->sway);
     SALTUS_NEED(b->v && b->a && b->change && b->second && b->middle && b->drift && b->spread);
     for (int r = 0; r < n->n_reactions; ++r) {
         c->lanes.rate[r] = saltus_splat(n->rate[r]);
@@ -446,6 +447,7 @@ done:
         free(c->leaps.trend);
         free(c->leaps.peak);
         free(c->leaps.trough);
+        free(c->leaps.first);
         free(c->leaps.sway);
         free(c);
     }

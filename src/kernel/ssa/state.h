@@ -232,6 +232,7 @@ typedef struct saltus_leap {
     double *trend; /* [species] that mean, where some law may bend */
     double *sway;  /* [row of directions][species] variance of what moves the laws there, signed */
     double *peak, *trough; /* [bending] as much, and as little, as the law may be in the leap */
+    double *first;         /* [bending] firings in the first half of a leap */
     int64_t *change;       /* [species] change by a leap */
     double *second;        /* [reaction] firings that are drawn for the second half of a leap */
     double fired;          /* firings of all reactions in a leap */
@@ -376,6 +377,7 @@ SALTUS_FN int32_t saltus_ode_components(const saltus_tables *t, int is_mean)
     X(double, leap, sway, (int64_t)t->n_bends * t->n_species)                                      \
     X(double, leap, peak, t->n_bending)                                                            \
     X(double, leap, trough, t->n_bending)                                                          \
+    X(double, leap, first, t->n_bending)                                                           \
     X(int64_t, leap, change, t->n_species)                                                         \
     X(double, leap, second, t->n_reactions)                                                        \
     X(uint8_t, leap, critical, t->n_reactions)

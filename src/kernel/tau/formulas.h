@@ -236,11 +236,28 @@ SALTUS_FN saltus_f64 saltus_tau_more(saltus_f64 length, saltus_f64 before, saltu
     return more * saltus_select(SALTUS_LT(more, saltus_splat(0.0)), fewer, further);
 }
 
-/** The second half's firings: those drawn and so many more, rounded randomly by a word, or none
- * where that is below 0. */
-SALTUS_FN saltus_f64 saltus_tau_whole(saltus_f64 more, saltus_u64 word, saltus_f64 second)
+/** So many more of a law that may bend: where three quarters or more of it are left, as above; else
+ * each firing stays with the same probability, first of the second half, then of the first. */
+SALTUS_FN saltus_f64 saltus_tau_more_bent(saltus_f64 more, saltus_f64 before, saltus_f64 middle,
+                                          saltus_f64 first, saltus_f64 second)
 {
-    return second + saltus_tau_larger(saltus_round_randomly(more, word), -second);
+    const saltus_f64 twice = middle + middle, one = saltus_splat(1.0);
+#if SALTUS_LANES == 1
+    const double stays = saltus_divide(twice, before);
+#else
+    const saltus_f64 stays = twice / before;
+#endif
+    const saltus_f64 some = second * (stays - (one + one)), most = first * (stays - one) - second;
+    const saltus_f64 less = saltus_select(SALTUS_LT(stays, one), most, some);
+    return saltus_select(SALTUS_LT(twice + twice, 3.0 * before), less, more);
+}
+
+/** The second half's firings: those drawn and so many more, rounded randomly by a word, which takes
+ * back no more than `most`. */
+SALTUS_FN saltus_f64 saltus_tau_whole(saltus_f64 more, saltus_u64 word, saltus_f64 second,
+                                      saltus_f64 most)
+{
+    return second + saltus_tau_larger(saltus_round_randomly(more, word), -most);
 }
 
 #endif

@@ -222,6 +222,9 @@ SALTUS_FN saltus_attempt saltus_leap_predict(saltus_trajectory *p, saltus_direct
     for (int r = 0; r < n->n_reactions; ++r) {
         const double mean = d->values[SALTUS_AT(r)] * length;
         l->second[SALTUS_AT(r)] = 0.0;
+        if (saltus_leap_may_bend(n, r)) {
+            l->first[SALTUS_AT(n->bending_of[r])] = 0.0;
+        }
         if (!(mean > 0.0) || l->critical[SALTUS_AT(r)]) {
             continue;
         }
@@ -230,6 +233,9 @@ SALTUS_FN saltus_attempt saltus_leap_predict(saltus_trajectory *p, saltus_direct
         }
         const saltus_halves halves = saltus_leap_poisson(p, d, l, mean);
         l->second[SALTUS_AT(r)] = halves.second;
+        if (saltus_leap_may_bend(n, r)) {
+            l->first[SALTUS_AT(n->bending_of[r])] = halves.first;
+        }
         saltus_leap_fire(n, l, r, halves.first);
     }
     return saltus_leap_attempt(p, l);
@@ -301,11 +307,16 @@ SALTUS_FN saltus_attempt saltus_leap_correct(saltus_trajectory *p, saltus_direct
             saltus_leap_fire(n, l, r, one->fires);
             continue;
         }
-        const double more = saltus_tau_more(length, a, middle, second);
+        double more = saltus_tau_more(length, a, middle, second), most = second;
+        if (may_bend) {
+            const double first = l->first[SALTUS_AT(n->bending_of[r])];
+            more = saltus_tau_more_bent(more, a, middle, first, second);
+            most += first;
+        }
         if (!(more * (double)n->largest_change < 0x1p50)) {
             return SALTUS_TOO_LONG;
         }
-        saltus_leap_fire(n, l, r, saltus_tau_whole(more, w[r % 4], second));
+        saltus_leap_fire(n, l, r, saltus_tau_whole(more, w[r % 4], second, most));
     }
     return one->r >= 0 && saltus_leap_may_bend(n, one->r) ? saltus_leap_finish(p, l, length, one)
                                                           : SALTUS_LEAPT;

@@ -26,6 +26,7 @@ typedef struct saltus_leaps {
     saltus_f64 *trend;          /* [species] that mean */
     saltus_f64 *sway;           /* [row of directions][species] as in state.h */
     saltus_f64 *peak, *trough;  /* [chunk][bending], [bending] as in state.h; -1: not critical */
+    saltus_f64 *first;          /* [chunk][bending] firings in the first half of a leap */
     saltus_f64 t[SALTUS_LEAP_CHUNKS];
     saltus_f64 stop[SALTUS_LEAP_CHUNKS]; /* the next sample or special time */
     saltus_i64 exact[SALTUS_LEAP_CHUNKS];

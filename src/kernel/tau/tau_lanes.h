@@ -267,6 +267,9 @@ SALTUS_FN void saltus_leaps_fire(const saltus_tables *n, uint64_t seed, saltus_l
             first = saltus_select(few, first, many);
         }
         b->second[chunk * n->n_reactions + r] = k - first;
+        if (n->n_bending > 0 && n->bending_of[r] >= 0) {
+            b->first[chunk * n->n_bending + n->bending_of[r]] = first;
+        }
         saltus_leaps_add(n, b, chunk, r, first);
     }
 }
@@ -381,10 +384,16 @@ SALTUS_FN void saltus_leaps_correct(const saltus_tables *n, uint64_t seed, saltu
                 saltus_leaps_let(n, b, chunk, r, accepted);
             }
         }
-        const saltus_f64 more = saltus_tau_more(b->length[chunk], a[r], middle, second[r]);
+        saltus_f64 more = saltus_tau_more(b->length[chunk], a[r], middle, second[r]),
+                   most = second[r];
+        if (bending >= 0) {
+            const saltus_f64 first = b->first[chunk * n->n_bending + bending];
+            more = saltus_tau_more_bent(more, a[r], middle, first, second[r]);
+            most = most + first;
+        }
         wrong |= ~SALTUS_LT(more * (double)n->largest_change, saltus_splat(0x1p44));
         bad |= fires & wrong;
-        const saltus_f64 k = saltus_tau_whole(more, w[r % 4], second[r]);
+        const saltus_f64 k = saltus_tau_whole(more, w[r % 4], second[r], most);
         saltus_leaps_add(n, b, chunk, r, SALTUS_AS_F64(SALTUS_AS_I64(k) & fires));
     }
     bad |= among;

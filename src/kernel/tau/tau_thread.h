@@ -90,7 +90,7 @@ SALTUS_FN int saltus_leaper_correct(saltus_leaper *w, saltus_firings *f, double 
             const int r = first + i;
             const double a = f->a[r], middle = f->more[r], second = f->second[r],
                          more = saltus_tau_more(length, a, middle, second),
-                         k = saltus_tau_whole(more, words[i], second);
+                         k = saltus_tau_whole(more, words[i], second, second);
             if (r < SALTUS_N_REACTIONS) {
                 const int leaps = a > 0.0, ends = r == one;
                 is_good &= !(leaps || ends) || middle >= 0.0;
