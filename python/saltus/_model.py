@@ -538,7 +538,8 @@ class Model:
         report = ffi.new("saltus_run_report *")
         memory = open_memory(plan, call, lib.saltus_sweep_n_points(sweep)) if path is None else None
 
-        def fill(sink: Any) -> int:
+        def fill(sink: Any, checkpoint: Any = ffi.NULL) -> int:
+            options.run.checkpoint = checkpoint
             return lib.saltus_sweep_run(sweep, options, sink, report, err)
 
         def run() -> int:

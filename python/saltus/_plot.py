@@ -126,8 +126,10 @@ def _draw_means(d: Drawing, axes: Sequence[Any], together: bool, x: np.ndarray, 
         colour = COLOURS[k if together else 0]
         a.plot(x, mean, color=colour, marker=marker or ("o" if len(x) == 1 else None),
                markersize=3.5 if marker else None)
-        if bands:
+        if bands and len(x) > 1:
             a.fill_between(x, *bands[k], color=colour, alpha=0.25, linewidth=0)
+        elif bands:
+            a.vlines(x, *bands[k], color=colour, alpha=0.25, linewidth=12)
     entries = line_entries(d.names if together else ["mean"], together or bool(bands), marker)
     if bands:
         colour = "#808080" if len(entries) > 1 else COLOURS[0]

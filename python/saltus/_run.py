@@ -37,6 +37,7 @@ SETTINGS = {"layout": "layout", "threads": "n_threads", "block": "block", "strea
             "rng": "rng", "epsilon": "epsilon", "nc": "n_critical", "exact_steps": "n_exact",
             "continuous": "continuous", "rtol": "rtol", "atol": "atol", "stiff": "stiff",
             "by_type": "by_type", "profile": "profile", "split": "split", "no_peer": "no_peer"}
+CHECKPOINT = 60.0  # seconds from one of a file to the next, as the command's
 MOST_FRAMES = 1 << 24  # the command's
 FEW_TIMES = 10_000  # that are kept for the next call
 Tell = Union[bool, Callable[[float], object], None]  # of progress
@@ -379,23 +380,27 @@ def open_memory(plan: Plan, call: Call, n_points: int) -> Any:
 
 
 def into_file(path: str, plan: Plan, call: Call, overwrite: bool, report: Any, err: Any,
-              fill: Callable[[Any], int], sweep: tuple = (), archive: Any = ffi.NULL) -> int:
-    """Open a result file, of a sweep with its options or of a run; fill its sink and close it.
-    archive: of what the file can go on from, Model._archive's."""
+              fill: Callable[[Any, Any], int], sweep: tuple = (), archive: Any = ffi.NULL) -> int:
+    """Open a result file, of a sweep with its options or of a run; fill its sink, with what keeps
+    trajectories that are under way, and close it. archive: of what the file can go on from,
+    Model._archive's."""
     options, name = ffi.new("saltus_hdf5_options *", _file_defaults), os.fsencode(path)
     options.overwrite, options.archive = flag("overwrite", overwrite), archive
+    options.checkpoint = CHECKPOINT
     call.result_options(options)
     with hdf5:
         if sweep:
             out = ffi.new("saltus_sweep_file **")
             sink, close = lib.saltus_sweep_file_sink, lib.saltus_sweep_file_close
+            kept = lib.saltus_sweep_file_checkpoint
             status = lib.saltus_sweep_file_open(name, *sweep, plan.handle, options, out, err)
         else:
             out = ffi.new("saltus_hdf5_sink **")
             sink, close = lib.saltus_hdf5_sink_get, lib.saltus_hdf5_sink_close
+            kept = lib.saltus_hdf5_sink_checkpoint
             status = lib.saltus_hdf5_sink_open(name, plan.handle, call.run, options, out, err)
         if status == 0:
-            status = fill(sink(out[0]))
+            status = fill(sink(out[0]), kept(out[0]))
             closed = close(out[0], report, err)
             status = status or closed
     return status
@@ -454,8 +459,11 @@ class Origin:
         """Into a file or into memory."""
         call = self.call
 
-        def fill(sink: Any) -> int:
-            return lib.saltus_run(plan.handle, call.run, sink, self.report, call.err)
+        def fill(sink: Any, checkpoint: Any = ffi.NULL) -> int:
+            call.run.checkpoint = checkpoint
+            status = lib.saltus_run(plan.handle, call.run, sink, self.report, call.err)
+            call.run.checkpoint = ffi.NULL  # which goes with the file
+            return status
         if path is not None:
             archive = self.archive(path)
             stopped = carry_out(call, progress, lambda: into_file(
@@ -477,5 +485,5 @@ class Origin:
         with model._lock:
             model._freeze(self.values, real=self.call.method == "ode")
             check(into_file(path, model._plans.get(model._handle, self.call), self.call, overwrite, self.report, err,
-                            lambda sink: lib.saltus_memory_replay(self.memory, sink, err),
+                            lambda sink, _: lib.saltus_memory_replay(self.memory, sink, err),
                             archive=self.archive(path)), err)

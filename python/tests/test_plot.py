@@ -254,6 +254,14 @@ def test_bands_of_few_beside_many(monkeypatch):
                                    r.quantile([0.05, 0.95])[:, point, 0], atol=1)
 
 
+def test_bands_of_one_time(arrive):
+    """A band of no width is drawn as a bar."""
+    r = arrive.run(times=[5], runs=200)
+    (bar,) = r.plot("bands", species="X").axes[0].collections
+    ((low, high),) = [line[:, 1] for line in bar.get_segments()]
+    np.testing.assert_array_equal([low, high], r.quantile([0.05, 0.95])[:, 0, 0])
+
+
 def test_other_records(arrive):
     check(arrive.run(until=8, runs=50, record="stats").plot(), "mean ± sd")
     h = arrive.run(until=8, points=21, runs=200, record="histogram")

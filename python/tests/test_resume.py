@@ -1,6 +1,7 @@
 """Files of runs that were stopped: `saltus resume` makes them the files of whole runs."""
 import shutil
 import subprocess
+import time
 
 import numpy as np
 import pytest
@@ -58,6 +59,32 @@ def test_runs_go_on(arrive, command, tmp_path, more):
     runs = want.pop("runs")
     check_resumed(command, lambda longer, output, progress: arrive.run(
         runs=longer * runs, output=output, progress=progress, overwrite=True, **want), tmp_path)
+
+
+def test_long_trajectories_are_kept(arrive, command, tmp_path):
+    """The one of a run, and the one of a sweep's first point, are stopped before their end."""
+    part, whole = tmp_path / "part.h5", tmp_path / "whole.h5"
+    want = dict(points=2, runs=1, seed=4, device="cpu", threads=1, overwrite=True)
+    begun = time.monotonic()
+
+    def at_a_fifth(fraction):
+        if fraction > 0.2:
+            raise Enough
+
+    def later(fraction):
+        if time.monotonic() - begun > 2.0:  # a point's is kept if it has taken a second
+            raise Enough
+    with pytest.raises(Enough):
+        arrive.run(until=3e6, output=part, progress=at_a_fifth, **want)
+    assert (tmp_path / "part.h5.checkpoint").exists()
+    assert "not used" not in command("resume", part)
+    assert not (tmp_path / "part.h5.checkpoint").exists()
+    arrive.run(until=3e6, output=whole, **want)
+    check_same(part, whole)
+    begun = time.monotonic()
+    with pytest.raises(Enough):
+        arrive.sweep({"k": [100, 200]}, until=1e9, output=part, progress=later, **want)
+    assert (tmp_path / "part.h5.checkpoint.0").exists()
 
 
 def test_results_that_were_saved_go_on(command, tmp_path):
