@@ -64,7 +64,7 @@ static void explain(const saltus_model *model, const saltus_steering *steering, 
 
 const saltus_method_ops saltus_method_mpd = {
     .name = "mpd",
-    .stream_version = 1,
+    .stream_version = 2,
     .help = "steps",
     .in_space = true,
     .shares_trajectory = true,

@@ -199,6 +199,33 @@ static void a_bath_is_the_same_everywhere(void **state)
     }
 }
 
+/* A face over two types in which particles jump more and less often: all sites hold as many. */
+static void faces_of_two_types_hold_as_many(void **state)
+{
+    static const char text[] =
+        "species: {A: }\nlattice:\n  size: [%d, %d, %d]\n  spacing: 1 m\n  step: 1 s\n"
+        "  faces: {%s-: {A: 20}}\n  sites: {p: , q: {box: {from: [%d sites, %d sites, %d sites], "
+        "to: [%d sites, %d sites, %d sites]}}}\n  diffusion: {A: {p: 0.45 m2/s, q: 0.04 m2/s, "
+        "p-q: 0.3 m2/s}}\n  place: {A: {p: 20, q: 20}}\n";
+    const double times[] = {100.0};
+    const int64_t n = scaled(4000);
+    (void)state;
+    for (int i = 0; i < 3; ++i) { /* x beside y, x beside z, y beside z */
+        const int face = i == 2, beside = i == 0 ? 1 : 2;
+        int size[3] = {1, 1, 1}, from[3] = {0};
+        char with[800];
+        size[beside] = 2;
+        from[beside] = 1;
+        (void)snprintf(with, sizeof with, text, size[0], size[1], size[2], face == 0 ? "x" : "y",
+                       from[0], from[1], from[2], size[0], size[1], size[2]);
+        saltus_model *m = parse_frozen(with);
+        moments x = run(m, 2, times, 1, n);
+        check_mean(x.sum[0], (double)n, 40.0, 40.0, with);
+        moments_free(&x);
+        saltus_model_destroy(m);
+    }
+}
+
 /* Two molecules in a box that is periodic, an even number of sites long: with `largest` steps they
  * meet wherever they begin, and are together as often as detailed balance says. */
 static void molecules_meet_in_largest_steps(void **state)
@@ -580,6 +607,7 @@ int main(void)
         cmocka_unit_test(threads_and_samples_change_nothing),
         cmocka_unit_test(constant_faces_hold_a_concentration),
         cmocka_unit_test(a_bath_is_the_same_everywhere),
+        cmocka_unit_test(faces_of_two_types_hold_as_many),
         cmocka_unit_test(molecules_meet_in_largest_steps),
         cmocka_unit_test(many_more_particles_find_room),
         cmocka_unit_test(many_species_keep_their_order),

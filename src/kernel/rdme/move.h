@@ -77,24 +77,22 @@ SALTUS_FN saltus_mpd_site_pos saltus_mpd_move(const saltus_mpd *m, const saltus_
  * Sources
  */
 
-/* Whether a particle that has come in over a face is lost at once over one of a later axis, as
- * those are that were there and move in the same step, in the order of the axes: else sites at
- * edges, into which particles come over two faces, would hold too many. Elsewhere such moves would
- * change nothing, since as many come as go. */
-SALTUS_FN int saltus_mpd_is_lost(const saltus_mpd *m, const saltus_mpd_source *source,
-                                 const saltus_mpd_site_pos *at, const uint32_t w[4])
+/* Where a particle that has come in over a face goes along the later axes in the same step, as
+ * those do that were there: as many would come as go along a face of one type, but not where some
+ * jump more often than others, nor at an edge, where it may be lost over the other face. */
+SALTUS_FN saltus_mpd_site_pos saltus_mpd_go_on(const saltus_mpd *m, const saltus_mpd_source *source,
+                                               const saltus_mpd_site_pos *at, const uint32_t w[4])
 {
+    saltus_mpd_site_pos p = *at;
     uint32_t stride = saltus_mpd_size(m, 0);
-    int is_lost = 0;
     for (int axis = 1; axis < 3; ++axis) {
-        saltus_mpd_site_pos p = *at;
-        if (axis > source->axis) {
+        if (axis > source->axis && p.site != SALTUS_NOWHERE) {
             saltus_mpd_jump(m, &p, source->species, axis, stride, w[axis + 1]);
-            is_lost |= p.site == SALTUS_NOWHERE;
         }
         stride *= saltus_mpd_size(m, axis);
     }
-    return is_lost;
+    saltus_mpd_find_brick(m, &p);
+    return p;
 }
 
 /** Put the particles that source number o makes before the reactions of a step into a set: arrivals
@@ -124,9 +122,10 @@ SALTUS_RARE_FN void saltus_mpd_add_new(const saltus_mpd *m, const saltus_tables 
         if (site == SALTUS_NOWHERE) {
             continue; /* the arrival belongs to another slab, which draws it too */
         }
-        const saltus_mpd_site_pos to = saltus_mpd_site_pos_of(m, site);
+        const saltus_mpd_site_pos at = saltus_mpd_site_pos_of(m, site),
+                                  to = saltus_mpd_go_on(m, &source, &at, w);
         const int r = source.reaction;
-        if (saltus_mpd_is_lost(m, &source, &to, w)) {
+        if (to.site == SALTUS_NOWHERE) {
             continue;
         }
         const int first = r >= 0 ? SALTUS_MPD_OF(n, change_row)[r] : 0,

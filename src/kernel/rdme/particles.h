@@ -214,12 +214,14 @@ SALTUS_FN int32_t saltus_mpd_create(const saltus_mpd *m, int species)
     return (int32_t)i;
 }
 
-/** Put a new particle into a site of a set, if there is capacity. */
+/** Put a new particle into a site of a set, or of a neighbour's plane, if there is capacity. */
 SALTUS_FN void saltus_mpd_add(const saltus_mpd *m, int set, int species,
                               const saltus_mpd_site_pos *to)
 {
     const int32_t created = saltus_mpd_create(m, species);
-    if (created >= 0) {
+    if (created >= 0 && saltus_mpd_is_gone(m, to->site)) {
+        saltus_mpd_leave(m, created, to->site);
+    } else if (created >= 0) {
         saltus_mpd_insert(m, set, created, to);
     }
 }
