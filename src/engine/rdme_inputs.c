@@ -7,6 +7,10 @@
 
 #include <math.h>
 
+/* What is below 0 by no more absolute tolerances than this is 0. Errors of many steps add up, and
+ * what decays would be no propensity sooner or later. */
+static const double most_below = 1000.0;
+
 /* Values of a run, at most: 256 MiB. */
 static const int64_t most_values = (int64_t)1 << 25;
 
@@ -89,6 +93,11 @@ saltus_status saltus_mpd_follow_rates(saltus_mpd_tables *s, const saltus_task *t
     }
     const saltus_columns columns = {.n_observables = n_rates, .observables = observables};
     SALTUS_TRY(integrate(s, task, &columns, times, n, err));
+    for (int64_t i = 0; i < s->n_inputs; ++i) {
+        const bool is_none =
+            s->inputs[i] < 0.0 && s->inputs[i] >= -most_below * task->tolerance->atol;
+        s->inputs[i] = is_none ? 0.0 : s->inputs[i];
+    }
 done:
     saltus_free(times);
     saltus_free(observables);

@@ -562,6 +562,23 @@ static void rate_rules_follow_the_model_alone(void **state)
     }
 }
 
+/* What decays ends within errors of integration of 0, on either side: no propensity is below 0 by
+ * them, however long the run. */
+static void what_decays_stays_a_propensity(void **state)
+{
+    const double times[] = {200.0, 3000.0};
+    (void)state;
+    saltus_model *m =
+        parse_frozen("species: {A: 0}\nparameters: {p: 1}\nrate rules: {p: -0.1*p}\n"
+                     "reactions: {make: 0 -> A @ p}\nlattice: {size: [2, 2, 2], spacing: 1 m, "
+                     "step: 0.1 s, diffusion: {A: 0.05 m2/s}}\n");
+    moments sums = run(m, 2, times, 2, 20);
+    check_mean(sums.sum[0], 20.0, 80.0, 80.0, "A");
+    assert_true(sums.sum[0] == sums.sum[1]);
+    moments_free(&sums);
+    saltus_model_destroy(m);
+}
+
 /* Against the integral of the law the middles err by the square of the step. */
 static void shorter_steps_follow_the_law(void **state)
 {
@@ -593,6 +610,7 @@ int main(void)
         cmocka_unit_test(tables_are_those_of_middles),
         cmocka_unit_test(rate_rules_are_those_of_middles),
         cmocka_unit_test(rate_rules_follow_the_model_alone),
+        cmocka_unit_test(what_decays_stays_a_propensity),
         cmocka_unit_test(shorter_steps_follow_the_law),
         cmocka_unit_test(walks_are_those_of_the_master_equation),
         cmocka_unit_test(distributions_are_those_of_the_master_equation),
