@@ -132,6 +132,7 @@ saltus_status saltus_hybrid_create(const saltus_tables *t, double least, saltus_
     ARRAY(matrix, SALTUS_NOISE_MATRICES * m * m)
     ARRAY(vector, SALTUS_NOISE_VECTORS * m)
     ARRAY(bend, 2 * r)
+    ARRAY(turned, (size_t)t->n_triggers)
     for (int i = 0; i < t->n_reactions; ++i) {
         read_law(&w, i);
         row[i + 1] = (int32_t)w.n_found;
@@ -192,6 +193,7 @@ void saltus_hybrid_destroy(saltus_hybrid *h)
                          h->matrix,
                          h->vector,
                          h->bend,
+                         h->turned,
                          (void *)(uintptr_t)h->read_row,
                          (void *)(uintptr_t)h->read,
                          (void *)(uintptr_t)h->by_size,

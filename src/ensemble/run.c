@@ -391,9 +391,8 @@ static void warn_of_events(const run *r)
         r->options->warn(r->options->warn_user,
                          leaps ? "events watch the state, which a leap passes over: they are "
                                  "looked at after each leap, and may come late"
-                               : "events watch the state: a threshold that many molecules cross "
-                                 "as they flow is crossed once, where single ones would cross it "
-                                 "back and forth");
+                               : "events watch the state: how often many molecules that flow "
+                                 "cross a threshold back and forth is known by some tenths alone");
     }
 }
 

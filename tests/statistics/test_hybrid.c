@@ -331,6 +331,84 @@ static void laws_that_bend_follow_deviations(void **state)
     free(s.x);
 }
 
+/* Each law alone, so that no other makes steps short: one that is 0 within a standard deviation of
+ * the mean, one that is 0 beyond it too, and one that consumes what it reads seldom. */
+static void laws_that_bend_far_away_are_met(void **state)
+{
+    static const char *const laws[] = {"piecewise(1, X > 2060, 0)", "piecewise(1, X < 1940, 0)",
+                                       "exp(-((X - 2070)/8)^2)"};
+    enum { PANELS = 3000, FAR = 400 };
+    const double t = 10.0, pi = 3.14159265358979324;
+    saltus_plan_options o = options("hybrid", "Y");
+    (void)state;
+    for (int law = 0; law < 3; ++law) {
+        double expected = 0.0;
+        char text[300];
+        for (int i = 0; i < PANELS; ++i) { /* normal with the skewness of a Poisson number */
+            const double at = t * (i + 0.5) / PANELS;
+            const double sd = sqrt(2000.0 * (1.0 - exp(-2.0 * at)));
+            for (int x = 2000 - FAR; x <= 2000 + FAR; ++x) {
+                const double z = (x - 2000) / sd, skew = (z * z * z - 3.0 * z) / 6.0 / sqrt(2000.0);
+                const double rate = law == 0   ? x > 2060
+                                    : law == 1 ? x < 1940
+                                               : exp(-(x - 2070) * (x - 2070) / 64.0);
+                expected +=
+                    rate * (1.0 + skew) * exp(-0.5 * z * z) / sd / sqrt(2.0 * pi) * t / PANELS;
+            }
+        }
+        (void)snprintf(text, sizeof text,
+                       "species: {X: 2000, Y: 0}\nreactions:\n  make: 0 -> X @ 2000\n"
+                       "  die: X -> 0 @ 1\n  seldom: {equation: 0 -> Y, law: \"%s\"}\n",
+                       laws[law]);
+        samples s = run(text, &o, &t, 1, scaled(3000));
+        const double error = sqrt(covariance(&s, 0, 0, 0, 0) / (double)s.n);
+        check_near(mean(&s, 0, 0), expected, 5.0 * error + 0.05 * expected, laws[law]);
+        free(s.x);
+    }
+}
+
+/* How many trajectories have met a threshold that what fluctuates seldom passes: exactly by the
+ * birth-death chain that ends there, whose generator was exponentiated. A threshold is passed back
+ * and forth by molecules; where it is passed for good, the mean of how often is the direct
+ * method's.
+ */
+static void thresholds_are_met_by_noise(void **state)
+{
+    static const struct {
+        int mean, threshold;
+        double until, share;
+    } cases[] = {
+        {2000, 2060, 3.0, 0.56980}, {2000, 2100, 30.0, 0.84391}, {20000, 20300, 10.0, 0.53471}};
+    saltus_plan_options o = options("hybrid", "G");
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        char text[300];
+        (void)snprintf(text, sizeof text,
+                       "species: {P: %d, G: 0}\nreactions:\n  make: 0 -> P @ %d\n"
+                       "  die: P -> 0 @ 1\nevents: {e: {when: P > %d, set: {G: 1}}}\n",
+                       cases[i].mean, cases[i].mean, cases[i].threshold);
+        samples s = run(text, &o, &cases[i].until, 1, scaled(2000));
+        const double share = cases[i].share;
+        check_near(mean(&s, 0, 0), share, 5.0 * sqrt(share * (1.0 - share) / (double)s.n) + 0.01,
+                   text);
+        free(s.x);
+    }
+    static const char back[] = "species: {P: 5000, Q: 4000, N: 0}\nreactions:\n"
+                               "  a: 0 -> P @ 5000\n  b: P -> 0 @ 1\n  c: 0 -> Q @ 6000\n"
+                               "  d: Q -> 0 @ 1\nevents: {e: {when: P > Q, set: {N: N + 1}}}\n";
+    const double until = 5.0;
+    saltus_plan_options exact = options("direct", "N");
+    o = options("hybrid", "N");
+    samples s = run(back, &o, &until, 1, scaled(1000)),
+            d = run(back, &exact, &until, 1, scaled(1000));
+    const double error =
+        sqrt((covariance(&s, 0, 0, 0, 0) + covariance(&d, 0, 0, 0, 0)) / (double)s.n);
+    check_near(mean(&s, 0, 0), mean(&d, 0, 0), 5.0 * error + 0.2 * mean(&d, 0, 0),
+               "back and forth");
+    free(s.x);
+    free(d.x);
+}
+
 /* Events that read many molecules: Y, of few, has noise of its own and what comes of that of X,
  * which is as large here: Var Y = E Y + (c / d) Cov, by the linear equations of both moments. */
 static void noise_reaches_events(void **state)
@@ -655,6 +733,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(no_event_takes_parts_of_molecules),
         cmocka_unit_test(a_switched_protein_is_beta),
         cmocka_unit_test(laws_that_bend_follow_deviations),
+        cmocka_unit_test(laws_that_bend_far_away_are_met),
+        cmocka_unit_test(thresholds_are_met_by_noise),
         cmocka_unit_test(noise_reaches_events),
         cmocka_unit_test(what_happens_beside_a_flow_leaves_it_alone),
         cmocka_unit_test(what_events_set_flows_on),

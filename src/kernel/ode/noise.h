@@ -482,48 +482,107 @@ SALTUS_OUTLINE void saltus_noise_within(saltus_trajectory *p, saltus_ode *o, dou
                          (1 << SALTUS_NOISE_HALVINGS) + ((bits ^ bits >> 23) & 0xfff), deviation);
 }
 
-/* A law may bend within the deviations of a step by this share of its largest value, or by so many
+/* A law may bend within the deviations of a step by this share of its mean over them, or by so many
  * firings in the step, of an event and of what flows. */
 #define SALTUS_BEND_SHARE 0.02
-#define SALTUS_BEND_EVENTS 1e-3
+#define SALTUS_BEND_EVENTS 3e-4
 #define SALTUS_BEND_FIRINGS 0.25
+/* A trigger may waver within so many standard deviations of a step in which less than one reaction
+ * flows. */
+#define SALTUS_WAVER_DEVIATIONS 3.5
 
-/* Whether some law bends by more than that, within the standard deviations to both sides of the
- * mean path's end, var being the covariance there: laws follow the mean path, and what they bend by
- * would be lost. Products bend little within a tenth of a count. */
+/* The trajectory's rows as they are `far` deviations from the mean path at the step's end, each
+ * component's being deviation[apart * component]. */
+SALTUS_OUTLINE void saltus_noise_place(saltus_trajectory *p, saltus_ode *o, double far,
+                                       const double *deviation, int apart)
+{
+    const int m = saltus_noise_size(p, o);
+    saltus_ode_dense_state(o, o->theta);
+    for (int j = 0; j < m; ++j) {
+        const double x = o->w[j] + far * deviation[j * apart];
+        o->w[j] = j < o->hybrid->n_real && x < 0.0 ? 0.0 : x;
+    }
+    saltus_ode_place(p, o, p->t + o->theta * o->size, o->w);
+}
+
+/* Whether some law bends by more than that: laws follow the mean path, and what their means over
+ * deviations from it, of covariance var at its end, differ from it by would be lost. The means are
+ * by the trapezoidal rule along the deviations of all components together, in steps of one standard
+ * deviation, or of a quarter where laws may do anything between (saltus_find_bending). Products
+ * bend little within a tenth of a count. */
 SALTUS_OUTLINE int saltus_noise_bends(saltus_trajectory *p, saltus_ode *o, int m, const double *var)
 {
+    const saltus_tables *n = p->n;
     saltus_hybrid *h = o->hybrid;
-    const double length = o->theta * o->size, end = p->t + length;
-    int is_general = 0, bends = 0;
-    for (int i = 0; i < h->n_flowing + h->n_moving; ++i) {
-        is_general |= p->n->law_program[saltus_split_law(h, i)] >= 0;
+    const int n_laws = h->n_flowing + h->n_moving;
+    const double length = o->theta * o->size;
+    double *deviation = h->vector, apart = 0.0, all = 0.0;
+    int bends = 0;
+    for (int i = 0; i < n_laws; ++i) {
+        const int r = saltus_split_law(h, i);
+        if (n->law_program[r] >= 0) {
+            apart = apart == 0.25 || (n->n_bending > 0 && n->bending_of[r] >= 0) ? 0.25 : 1.0;
+        }
     }
-    if (!is_general) {
+    if (apart == 0.0) {
         return 0;
     }
-    for (int side = -1; side <= 1; ++side) {
-        saltus_ode_dense_state(o, o->theta);
-        for (int j = 0; j < m; ++j) {
-            const double x =
-                o->w[j] + side * saltus_sqrt(var[j * m + j] > 0.0 ? var[j * m + j] : 0.0);
-            o->w[j] = j < h->n_real && x < 0.0 ? 0.0 : x;
-        }
-        saltus_ode_place(p, o, end, o->w);
-        for (int i = 0; i < h->n_flowing + h->n_moving; ++i) {
+    for (int j = 0; j < m; ++j) {
+        deviation[j] = saltus_sqrt(var[j * m + j] > 0.0 ? var[j * m + j] : 0.0);
+    }
+    for (int k = 0; k <= 8.0 / apart; ++k) { /* 0, then to both sides */
+        const double far = apart * (double)((k + 1) / 2), weight = saltus_exp(-0.5 * far * far);
+        saltus_noise_place(p, o, k % 2 == 0 ? far : -far, deviation, 1);
+        all += weight;
+        for (int i = 0; i < n_laws; ++i) {
             const int r = saltus_split_law(h, i);
             double *bend = h->bend + (int64_t)2 * i;
-            const double a = p->n->law_program[r] < 0 ? 0.0 : saltus_propensity(p, r);
-            bend[0] = (side < 0 ? 0.0 : bend[0]) + (side == 0 ? -a : 0.5 * a);
-            bend[1] = side < 0 || a > bend[1] ? a : bend[1];
+            const double a = n->law_program[r] < 0 ? 0.0 : saltus_propensity(p, r);
+            bend[0] = k == 0 ? a : bend[0];
+            bend[1] = (k == 0 ? 0.0 : bend[1]) + weight * (a > 0.0 ? a : 0.0);
         }
     }
-    for (int i = 0; i < h->n_flowing + h->n_moving; ++i) {
-        const double bend = saltus_abs(h->bend[2 * i]), most = h->bend[2 * i + 1];
-        bends |= bend > SALTUS_BEND_SHARE * most &&
+    for (int i = 0; i < n_laws; ++i) {
+        const double mean = h->bend[2 * i + 1] / all, bend = saltus_abs(mean - h->bend[2 * i]);
+        bends |= bend > SALTUS_BEND_SHARE * mean &&
                  bend * length > (i < h->n_flowing ? SALTUS_BEND_FIRINGS : SALTUS_BEND_EVENTS);
     }
     return bends;
+}
+
+/* Whether some trigger wavers: events are looked for along the mean path and at the ends of steps,
+ * so that what turns within deviations would be missed, or come late. Each independent deviation,
+ * a column of Cholesky's factor of var, is looked along. */
+SALTUS_OUTLINE int saltus_noise_wavers(saltus_trajectory *p, saltus_ode *o, int m,
+                                       const double *var)
+{
+    const saltus_tables *n = p->n;
+    saltus_hybrid *h = o->hybrid;
+    double *root = saltus_noise_matrix(h, m, SALTUS_NOISE_ROOT), total = 0.0;
+    int wavers = 0;
+    if (!n->watches_state) {
+        return 0;
+    }
+    saltus_matrix_root(m, var, root);
+    saltus_noise_place(p, o, 0.0, root, m);
+    for (int i = 0; i < h->n_flowing; ++i) {
+        const double a = saltus_propensity(p, h->flowing[i]);
+        total += a > 0.0 ? a : 0.0;
+    }
+    if (total * o->theta * o->size < 1.0) {
+        return 0;
+    }
+    for (int i = 0; i < n->n_triggers; ++i) {
+        h->turned[i] = saltus_trajectory_value(p, n->triggers[i].trigger) != 0.0;
+    }
+    for (int k = 0; k < 2 * m && !wavers; ++k) {
+        saltus_noise_place(p, o, k % 2 == 0 ? SALTUS_WAVER_DEVIATIONS : -SALTUS_WAVER_DEVIATIONS,
+                           root + k / 2, m);
+        for (int i = 0; i < n->n_triggers && !wavers; ++i) {
+            wavers = h->turned[i] != (saltus_trajectory_value(p, n->triggers[i].trigger) != 0.0);
+        }
+    }
+    return wavers;
 }
 
 /* Draw the deviations at the end of the step. Where they are too large for what is linear, the step
@@ -548,7 +607,8 @@ SALTUS_OUTLINE int saltus_noise_kick(saltus_trajectory *p, saltus_ode *o, double
             const double most = SALTUS_KICK_MOST * saltus_ode_at(o, j, o->theta, &slope);
             too_large |= !(var[j * m + j] <= most * most);
         }
-        too_large |= saltus_noise_bends(p, o, m, var);
+        too_large =
+            too_large || saltus_noise_bends(p, o, m, var) || saltus_noise_wavers(p, o, m, var);
         if (!too_large) {
             break;
         }

@@ -70,7 +70,8 @@ typedef struct saltus_hybrid {
     /* Of noise.h: matrices and vectors of components. */
     double *matrix;
     double *vector;
-    double *bend; /* [reaction][2] of noise.h: how far a law bends, and its largest value */
+    double *bend;    /* [reaction][2] a law on the mean path, and its mean over deviations */
+    uint8_t *turned; /* [trigger] whether it is true on the mean path */
 } saltus_hybrid;
 
 /* The reaction of law i of those that change between events: those that flow, then those that move.
