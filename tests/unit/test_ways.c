@@ -71,6 +71,10 @@ static void what_is_not_is_drawn(void **state)
     check_steps("  r: {equation: 0.3 A <-> 0.4 B, law: 10*A - 20*B}\n", drawn, 0,
                 "r.forward.1: 3, A -1, B 1\nr.forward.2: 1, B 1\n"
                 "r.backward.1: 6, A 1, B -1\nr.backward.2: 2, B -1\n");
+    /* 101 at a tenth of the rate would be ten times the noise */
+    check_steps("  r: 0 -> 1.01 B @ 10\n", drawn, 0, "r.1: 0.1, B 2\nr.2: 9.9, B 1\n");
+    check_steps("  r: 0 -> 1.01 B @ 100\n", SALTUS_LAW_LITERAL, 1, "r: 1, B 101\n");
+    check_steps("  r: {equation: 0.5 A -> 0.5 B, law: 2*A}\n", drawn, 1, "r: 1, A -1, B 1\n");
     /* parts of a species are one part */
     check_steps("  r: {equation: 0.5 A + B + 0.5 A -> 0.4 B, law: 10*A}\n", drawn, 0,
                 "r.1: 4, A -1\nr.2: 6, A -1, B -1\n");

@@ -60,16 +60,18 @@ static double net_change(const saltus_reaction *r, int variable)
 }
 
 /* Whether all is whole when it is taken so many times, and portions that are used up are not larger
- * than before. */
-static bool is_scale(const saltus_freezer *f, const saltus_reaction *r, bool backward, int times)
+ * than before; nor those that are made, where a draw is asked for, which makes no larger ones. */
+static bool is_scale(const saltus_freezer *f, const saltus_reaction *r, bool backward, bool draws,
+                     int times)
 {
     for (int i = 0; i < n_participants(r); ++i) {
         const saltus_participant *p = participant(r, i);
         const double n = saltus_molecules(p) * times;
-        const double used =
-            f->reacts[p->variable] ? net_change(r, p->variable) * (backward ? 1.0 : -1.0) : 0.0;
+        const double made =
+            f->reacts[p->variable] ? net_change(r, p->variable) * (backward ? -1.0 : 1.0) : 0.0;
+        const double portion = made < 0.0 || draws ? fabs(made) : 0.0;
         if ((f->reacts[p->variable] && fabs(n - nearbyint(n)) > 1e-9 * times) ||
-            used * times > ceil(used) + 1e-9 * times) {
+            portion * times > ceil(portion) + 1e-9 * times) {
             return false;
         }
     }
@@ -165,6 +167,8 @@ saltus_status saltus_find_ways(saltus_freezer *f, const saltus_reaction *r, bool
                                const saltus_way **ways, int *n, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
+    const bool draws = !f->model->space &&
+                       (f->law_mode & SALTUS_STOICHIOMETRY_DRAW || f->model->draws_stoichiometry);
     char place[160];
     double *parts = NULL;
     int n_parts = 0, times = 2;
@@ -188,7 +192,7 @@ saltus_status saltus_find_ways(saltus_freezer *f, const saltus_reaction *r, bool
     found = saltus_arena_alloc(f->arena, ((size_t)n_parts + 1) * sizeof *found);
     SALTUS_NEED(found);
     *ways = found;
-    while (times <= MOST_TIMES && !is_scale(f, r, backward, times)) {
+    while (times <= MOST_TIMES && !is_scale(f, r, backward, draws, times)) {
         ++times;
     }
     if (times <= MOST_TIMES && !f->model->space) {
@@ -200,8 +204,7 @@ saltus_status saltus_find_ways(saltus_freezer *f, const saltus_reaction *r, bool
             saltus_place(f->model, r->line, place), r->id, times);
         goto done;
     }
-    if (f->model->space ||
-        !(f->law_mode & SALTUS_STOICHIOMETRY_DRAW || f->model->draws_stoichiometry)) {
+    if (!draws) {
         SALTUS_TRY(leave_to_mean(f, r, first, err));
     }
     parts = saltus_calloc((size_t)n_parts, sizeof *parts);
