@@ -453,6 +453,7 @@ static void wrong_units_are_refused(void **state)
         {"time: 2 min\n", "1:7: time: '2 min' is no unit of time"},
         {"time: s\nlattice: {size: [1, 1, 1]}\n", "'spacing' is missing"},
         {"time: min\nlattice: {size: [1, 1, 1]}\n", "time: 'min' cannot be: a lattice counts in s"},
+        {"time: min\nlattice: {size: [1, 1, 1]}\n", "leave 'time' out, or write 'time: s'"},
         {"parameters: {k: 1 foo}\n", "1:17: parameter 'k': '1 foo': its unit is not known"},
         {"parameters: {k: 1 K}\n", "its unit is none of times, amounts and volumes"},
         {"parameters: {k: 1 um}\n", "its unit is none of times, amounts and volumes"},

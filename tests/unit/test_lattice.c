@@ -401,6 +401,22 @@ static void jumps_that_are_too_rare_are_told_of(void **state)
     free(text);
 }
 
+/* A constant of the model that the lattice gives everywhere; one that it gives in one type alone.
+ */
+static void constants_that_nothing_reads_are_told_of(void **state)
+{
+    (void)state;
+    char *text = info_of("species: {A: 1, B: 1}\nparameters: {k: 1, l: 2}\n"
+                         "reactions: {d: A -> 0 @ k, e: B -> 0 @ l}\n"
+                         "lattice:\n  size: [4, 4, 4]\n  spacing: 1 m\n  step: 0.1 s\n"
+                         "  sites: {p: , q: {box: {from: [0, 0, 0], to: [1 m, 1 m, 1 m]}}}\n"
+                         "  diffusion: {A: 0.1 m2/s, B: 0}\n"
+                         "  reactions: {d: {p: 0.1 1/s}, e: {p: 0.1 1/s, q: }}\n");
+    assert_non_null(strstr(text, "d: A -> 0 @ k (replaced by constants of the lattice)"));
+    assert_non_null(strstr(text, "e: B -> 0 @ l   ["));
+    free(text);
+}
+
 static void info_tells_of_the_lattice(void **state)
 {
     (void)state;
@@ -447,6 +463,7 @@ int main(void)
         cmocka_unit_test(rate_rules_are_the_same_in_all_sites),
         cmocka_unit_test(examples_are_what_they_say),
         cmocka_unit_test(jumps_that_are_too_rare_are_told_of),
+        cmocka_unit_test(constants_that_nothing_reads_are_told_of),
         cmocka_unit_test(info_tells_of_the_lattice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

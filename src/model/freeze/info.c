@@ -3,6 +3,7 @@
 #include "core/stack.h"
 #include "model/freeze/freeze.h"
 #include "model/lattice/lattice.h"
+#include "model/lattice/space.h"
 
 #include <math.h>
 #include <string.h>
@@ -21,6 +22,20 @@ static void print_side(const saltus_model *m, const saltus_participant *side, in
     }
 }
 
+/* Whether the lattice gives a constant wherever the reaction happens, so that nothing reads its
+ * own.
+ */
+static bool is_replaced(const saltus_model *m, const saltus_reaction *q)
+{
+    const saltus_site_rate *rates = m->space ? m->space->rates[q - m->reactions] : NULL;
+    bool is_given = false, uses_own = !rates;
+    for (int type = 0; rates && type < m->space->n_types; ++type) {
+        is_given |= rates[type].is_given;
+        uses_own |= rates[type].happens && !rates[type].is_given;
+    }
+    return is_given && !uses_own;
+}
+
 /* "2 A + B -> C @ law". */
 static void print_reaction(const saltus_model *m, const saltus_reaction *q, bool is_split,
                            FILE *out)
@@ -33,6 +48,7 @@ static void print_reaction(const saltus_model *m, const saltus_reaction *q, bool
     } else {
         fputs(" @ ", out);
         saltus_expr_print(m, q->law, out);
+        fputs(is_replaced(m, q) ? " (replaced by constants of the lattice)" : "", out);
     }
     if (q->takes_long) {
         fputs(q->consumes_late ? ", consumes and makes after " : ", makes after ", out);

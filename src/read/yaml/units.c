@@ -171,7 +171,8 @@ saltus_status saltus_yaml_time_unit(const saltus_yaml_reader *r, const saltus_ya
         status = saltus_yaml_fail(r, node, SALTUS_E_MODEL, "time: '%.60s' %s", text,
                                   fit == SALTUS_UNIT_FITS ? "cannot be: a lattice counts in s"
                                                           : "is no unit of time");
-        saltus_error_hint(r->err, "write it like 'time: min'");
+        saltus_error_hint(r->err, r->has_lattice ? "leave 'time' out, or write 'time: s'"
+                                                 : "write it like 'time: min'");
         goto done;
     }
     r->model->time_label = saltus_arena_strndup(&r->model->arena, text, strlen(text));
