@@ -389,8 +389,8 @@ static void warn_of_events(const run *r)
     if (r->options->warn && r->plan->model->network->tables.watches_state &&
         (leaps || r->plan->method == SALTUS_METHOD_HYBRID)) {
         r->options->warn(r->options->warn_user,
-                         leaps ? "events watch the state, which a leap passes over: they are "
-                                 "looked at after each leap, and may come late"
+                         leaps ? "events watch the state, which a leap passes over: leaps are "
+                                 "short where one may turn, and it may come late by the rest of one"
                                : "events watch the state: how often many molecules that flow "
                                  "cross a threshold back and forth is known by some tenths alone");
     }

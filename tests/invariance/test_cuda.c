@@ -455,7 +455,7 @@ static void groups_that_idle_have_the_bits_of_the_cpu(void **state)
     }
 }
 
-/* Laws that bend, of few and of many molecules, and critical ones among them. */
+/* Laws that bend, of few and of many molecules, and critical ones among them; triggers. */
 static void leaps_follow_laws_that_bend(void **state)
 {
     static const char text[] =
@@ -479,6 +479,12 @@ static void leaps_follow_laws_that_bend(void **state)
     check_tau_bits(m, "bends and drifts", "philox", false, 0, 300);
     assert_int_equal(m->network->tables.n_bending, 2);
     assert_int_equal(m->network->tables.n_thinned, 2);
+    saltus_model_destroy(m);
+    m = bits_parse("species: {P: 2000, Q: 1900, N: 0}\nreactions:\n  a: 0 -> P @ 2000\n"
+                   "  b: P -> 0 @ 1\n  c: 0 -> Q @ 2000\n  d: Q -> 0 @ 1\n"
+                   "events: {e: {when: Q > P, set: {N: N + 1, Q: Q - 100}}}\n");
+    check_tau_bits(m, "wavers", "philox", false, 0, 300);
+    assert_true(m->network->tables.n_bending == 0 && m->network->tables.n_wavering == 1);
     saltus_model_destroy(m);
     m = bits_parse("species: {X: 1000, Y: 9}\nrules: {sum: X + 2*Y}\nreactions:\n"
                    "  a: 0 -> X @ 2000/(1 + (Y/300)^2)\n  b: X -> 0 @ 900*X/(500 + X)\n"

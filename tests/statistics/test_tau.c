@@ -270,6 +270,37 @@ static void laws_of_time_bend_too(void **state)
             0.03, 1.0, 20000, 20000);
 }
 
+/* How many trajectories have met a threshold that what fluctuates seldom passes, exactly, by the
+ * generator of the chain that ends there; and one that is set off again and again. */
+static void thresholds_are_met_by_noise(void **state)
+{
+    static const struct {
+        int mean, threshold;
+        double until, share;
+    } cases[] = {
+        {2000, 2060, 3.0, 0.56980}, {2000, 2100, 30.0, 0.84391}, {20000, 20300, 10.0, 0.53471}};
+    const saltus_plan_options tau = by("tau");
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        char text[300];
+        (void)snprintf(text, sizeof text,
+                       "species: {G: 0, P: %d}\nreactions:\n  make: 0 -> P @ %d\n"
+                       "  die: P -> 0 @ 1\nevents: {e: {when: P > %d, set: {G: 1}}}\n",
+                       cases[i].mean, cases[i].mean, cases[i].threshold);
+        saltus_model *m = bits_parse(text);
+        const int64_t n = scaled(3000);
+        int64_t *x = tau_counts(m, &tau, n, cases[i].until);
+        const double share = cases[i].share, found = summarise(x, n, 2).mean;
+        assert_true(fabs(found - share) < 5.0 * sqrt(share * (1.0 - share) / (double)n) + 0.01);
+        free(x);
+        saltus_model_destroy(m);
+    }
+    compare("species: {P: 5000, Q: 4500, N: 0}\nreactions:\n  a: 0 -> P @ 5000\n"
+            "  b: P -> 0 @ 1\n  c: 0 -> Q @ 5000\n  d: Q -> 0 @ 1\n"
+            "events: {e: {when: Q > P, set: {N: N + 1, Q: Q - 100}}}\n",
+            0.03, 8.0, 1500, 1500);
+}
+
 /* Candidates that lack reactants at the end of a leap do nothing, and the leap stays. */
 static void critical_reactions_may_idle(void **state)
 {
@@ -792,6 +823,7 @@ int main(void)
         cmocka_unit_test(enzymes_are_right),
         cmocka_unit_test(laws_that_bend_have_directions),
         cmocka_unit_test(laws_of_time_bend_too),
+        cmocka_unit_test(thresholds_are_met_by_noise),
         cmocka_unit_test(rare_firings_go_by_what_bends),
         cmocka_unit_test(critical_reactions_may_idle),
         cmocka_unit_test(laws_that_bend_are_followed),

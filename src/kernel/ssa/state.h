@@ -192,6 +192,7 @@ typedef struct saltus_draws {
  * of them, a half and a quarter. There a law changes by this share of itself, or makes this many
  * firings more or fewer. */
 #define SALTUS_BEND_DEVIATIONS 2.0
+#define SALTUS_WAVER_SIDE 1.75 /* of these, for triggers */
 #define SALTUS_BEND_CHANGE 0.25
 #define SALTUS_BEND_LOOKS 6
 #define SALTUS_BEND_FIRINGS 0.25
@@ -373,7 +374,7 @@ SALTUS_FN int32_t saltus_ode_components(const saltus_tables *t, int is_mean)
 #define SALTUS_LEAP_ARRAYS(X)                                                                      \
     X(double, leap, drift, t->n_species)                                                           \
     X(double, leap, spread, t->n_species)                                                          \
-    X(double, leap, trend, t->n_bending > 0 ? t->n_species : 0)                                    \
+    X(double, leap, trend, t->n_bends > 0 ? t->n_species : 0)                                      \
     X(double, leap, sway, (int64_t)t->n_bends * t->n_species)                                      \
     X(double, leap, peak, t->n_bending)                                                            \
     X(double, leap, trough, t->n_bending)                                                          \

@@ -288,6 +288,13 @@ SALTUS_LARGE_FN saltus_failure saltus_trajectory_settle(saltus_trajectory *p)
     return SALTUS_FINE;
 }
 
+/** Whether the rows as they are now turn trigger number i. */
+SALTUS_FN int saltus_trajectory_turns(saltus_trajectory *p, int i)
+{
+    const double value = saltus_trajectory_value(p, p->n->triggers[i].trigger);
+    return (value != 0.0 && value == value) != p->on[SALTUS_AT(i)];
+}
+
 /** Whether the counts, rules and time as they are now turn a flag or a trigger, so that
  * saltus_trajectory_settle has something to do. Finds the next special time if it does not. */
 SALTUS_FN int saltus_trajectory_triggers(saltus_trajectory *p)
@@ -297,8 +304,7 @@ SALTUS_FN int saltus_trajectory_triggers(saltus_trajectory *p)
         return 1;
     }
     for (int i = 0; i < p->n->n_triggers; ++i) {
-        const double value = saltus_trajectory_value(p, p->n->triggers[i].trigger);
-        if ((value != 0.0 && value == value) != p->on[SALTUS_AT(i)]) {
+        if (saltus_trajectory_turns(p, i)) {
             return 1;
         }
     }

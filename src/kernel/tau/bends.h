@@ -131,6 +131,9 @@ SALTUS_FN int saltus_leap_bends(saltus_trajectory *p, saltus_direct *d, saltus_l
     const saltus_tables *n = p->n;
     double steepness = 0.0;
     int bends = 0;
+    if (n->n_bending == 0) {
+        return 0;
+    }
     saltus_leap_look(p, d, l, step);
     for (int i = 0; i < n->n_bending && !bends; ++i) {
         const int r = n->bending[i];
@@ -148,14 +151,31 @@ SALTUS_FN int saltus_leap_bends(saltus_trajectory *p, saltus_direct *d, saltus_l
     return bends || saltus_tau_relaxes(&l->tau) < steepness * step;
 }
 
-/** The step within which no law bends, or a shorter leap than pays; `left` is left to the target.
+/* Whether a trigger wavers in a leap of so long: one that turns, and maybe back, where the leap may
+ * lead to, would be missed, or come late. */
+SALTUS_FN int saltus_leap_wavers(saltus_trajectory *p, const saltus_leap *l, double step)
+{
+    const saltus_tables *n = p->n;
+    for (int k = 0; SALTUS_EVENTS && k < 2 * n->n_bends && n->n_wavering > 0; ++k) {
+        saltus_leap_lean(p, l, step, k / 2, k % 2 == 0 ? SALTUS_WAVER_SIDE : -SALTUS_WAVER_SIDE);
+        for (int i = 0; i < n->n_wavering; ++i) {
+            if (n->waver_of[i] == k / 2 && saltus_trajectory_turns(p, n->wavering[i])) {
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+/** The step within which no law bends and no trigger wavers, or a shorter leap than pays; `left` is
+ * left to the target.
  */
 SALTUS_OUTLINE double saltus_leap_unbent(saltus_trajectory *p, saltus_direct *d, saltus_leap *l,
                                          double step, double total, double left)
 {
     double within = step < left ? step : left;
     saltus_leap_sway(p->n, d, l);
-    while (saltus_leap_bends(p, d, l, within)) {
+    while (saltus_leap_bends(p, d, l, within) || saltus_leap_wavers(p, l, within)) {
         step = within = 0.5 * within;
         if (within * total < SALTUS_SHORT_LEAP) {
             break;

@@ -126,7 +126,7 @@ SALTUS_FN double saltus_leap_bound(const saltus_trajectory *p, const saltus_dire
         const double spread = l->spread[SALTUS_AT(s)];
         double drift = l->drift[SALTUS_AT(s)];
         l->drift[SALTUS_AT(s)] = 0.0;
-        if (SALTUS_BENDS && n->n_bending > 0) {
+        if (SALTUS_BENDS && n->n_bends > 0) {
             l->trend[SALTUS_AT(s)] = drift;
         }
         if (spread > 0.0 && n->order[s] > 0.0) {

@@ -231,7 +231,7 @@ SALTUS_FN saltus_failure saltus_tau_move(saltus_trajectory *p, saltus_direct *d,
     } else {
         double critical_total;
         double step = saltus_leap_bound(p, d, l, &critical_total);
-        if (SALTUS_BENDS && p->n->n_bending > 0) {
+        if (SALTUS_BENDS && p->n->n_bends > 0) {
             step = saltus_leap_unbent(p, d, l, step, total, target - p->t);
             critical_total = saltus_leap_critical(p, d, l);
         }

@@ -1,6 +1,7 @@
-/* Laws that may bend within a leap: what tau-leaping looks at beyond orders. An order bounds by how
- * much a law changes while nothing cancels and nothing jumps; of a difference of counts, a
- * comparison, a rounding, or a function of which nothing is known it tells nothing. */
+/* Laws that may bend within a leap, and triggers that may waver: what tau-leaping looks at beyond
+ * orders. An order bounds by how much a law changes while nothing cancels and nothing jumps; of a
+ * difference of counts, a comparison, a rounding, or a function of which nothing is known it tells
+ * nothing. */
 #include "core/memory.h"
 #include "model/freeze/freeze.h"
 
@@ -81,7 +82,7 @@ static nature nature_of(const saltus_freezer *f, const bool *bends, const saltus
  * long, so that all laws together go into so many. */
 enum { MOST_BENDS = 8, MOST_VISITS = 10000000 };
 typedef struct pointer {
-    const saltus_freezer *f;
+    saltus_freezer *f;
     double *signs; /* [variable] of a count or a rule that was met; else 0 */
     int *met;      /* these variables */
     size_t n, n_visits;
@@ -147,41 +148,54 @@ static bool put_in(const pointer *p, double *bend, bool must_agree)
     return true;
 }
 
-/* The directions of each law, into as few rows as go. */
-static saltus_status point_all(saltus_freezer *f, double *bend, int32_t *bend_of, saltus_error *err)
+/* The directions of what one expression reads, into a row that is theirs, or has none that is
+ * another's. Returns the row. */
+static int place(pointer *p, const saltus_expr *e, double *bend)
+{
+    saltus_tables *t = &p->f->net->tables;
+    const bool is_cheap = p->n_visits < MOST_VISITS;
+    const size_t n_species = (size_t)t->n_species;
+    for (size_t k = 0; k < p->n && is_cheap; ++k) {
+        p->signs[p->met[k]] = 0.0;
+    }
+    p->n = is_cheap ? 0 : p->n;
+    const size_t first = p->n;
+    point(p, e, 1.0);
+    for (size_t k = first; k < p->n; ++k) {
+        const int v = p->met[k];
+        if (p->f->net->bindings[v].role == SALTUS_ROLE_RULE) {
+            point(p, p->f->rules[v], p->signs[v]);
+        }
+    }
+    int row = 0;
+    while (row < t->n_bends && !put_in(p, bend + (size_t)row * n_species, true)) {
+        ++row;
+    }
+    if (row == MOST_BENDS) {
+        row = 0;
+    } else if (row == t->n_bends) {
+        ++t->n_bends;
+    }
+    (void)put_in(p, bend + (size_t)row * n_species, false);
+    return row;
+}
+
+/* The directions of each law and each trigger, into as few rows as go. */
+static saltus_status point_all(saltus_freezer *f, const saltus_expr *const *triggers, double *bend,
+                               int32_t *bend_of, int32_t *waver_of, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    saltus_tables *t = &f->net->tables;
+    const saltus_tables *t = &f->net->tables;
     const size_t n_variables = f->model->n_variables + 1;
     pointer p = {.f = f};
     p.signs = saltus_calloc(n_variables, sizeof *p.signs);
     p.met = saltus_calloc(n_variables, sizeof *p.met);
     SALTUS_NEED(p.signs && p.met);
     for (int i = 0; i < t->n_bending; ++i) {
-        const bool is_cheap = p.n_visits < MOST_VISITS;
-        for (size_t k = 0; k < p.n && is_cheap; ++k) {
-            p.signs[p.met[k]] = 0.0;
-        }
-        p.n = is_cheap ? 0 : p.n;
-        const size_t first = p.n;
-        point(&p, f->steps[t->bending[i]].law, 1.0);
-        for (size_t k = first; k < p.n; ++k) {
-            const int v = p.met[k];
-            if (f->net->bindings[v].role == SALTUS_ROLE_RULE) {
-                point(&p, f->rules[v], p.signs[v]);
-            }
-        }
-        int row = 0;
-        while (row < t->n_bends && !put_in(&p, bend + (size_t)row * (size_t)t->n_species, true)) {
-            ++row;
-        }
-        if (row == MOST_BENDS) {
-            row = 0;
-        } else if (row == t->n_bends) {
-            ++t->n_bends;
-        }
-        (void)put_in(&p, bend + (size_t)row * (size_t)t->n_species, false);
-        bend_of[i] = row;
+        bend_of[i] = place(&p, f->steps[t->bending[i]].law, bend);
+    }
+    for (int i = 0; i < t->n_wavering; ++i) {
+        waver_of[i] = place(&p, triggers[t->wavering[i]], bend);
     }
 done:
     saltus_free(p.signs);
@@ -242,21 +256,30 @@ done:
     return status;
 }
 
-saltus_status saltus_find_bending(saltus_freezer *f, saltus_error *err)
+saltus_status saltus_find_bending(saltus_freezer *f, const saltus_expr *const *triggers,
+                                  saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_tables *t = &f->net->tables;
-    const size_t n_reactions = (size_t)t->n_reactions;
+    const size_t n_reactions = (size_t)t->n_reactions, n_triggers = (size_t)t->n_triggers;
     int32_t *list = saltus_calloc(n_reactions + 1, sizeof *list);
-    SALTUS_NEED(list);
+    int32_t *wavering = saltus_arena_alloc(f->arena, (n_triggers + 1) * sizeof *wavering);
+    SALTUS_NEED(list && wavering);
     SALTUS_TRY(list_all(f, list, &t->n_bending, err));
-    if (t->n_bending > 0) {
-        int32_t *bending = saltus_arena_alloc(f->arena, (size_t)t->n_bending * sizeof *bending);
-        int32_t *of = saltus_arena_alloc(f->arena, n_reactions * sizeof *of);
-        int32_t *bend_of = saltus_arena_alloc(f->arena, (size_t)t->n_bending * sizeof *bend_of);
+    for (int i = 0; i < t->n_triggers; ++i) {
+        if (saltus_reads_counts(f, triggers[i])) {
+            wavering[t->n_wavering++] = i;
+        }
+    }
+    if (t->n_bending + t->n_wavering > 0) {
+        const size_t n_bending = (size_t)t->n_bending, n_wavering = (size_t)t->n_wavering;
+        int32_t *bending = saltus_arena_alloc(f->arena, (n_bending + 1) * sizeof *bending);
+        int32_t *of = saltus_arena_alloc(f->arena, (n_reactions + 1) * sizeof *of);
+        int32_t *bend_of = saltus_arena_alloc(f->arena, (n_bending + 1) * sizeof *bend_of);
+        int32_t *waver_of = saltus_arena_alloc(f->arena, (n_wavering + 1) * sizeof *waver_of);
         const size_t n_signs = MOST_BENDS * (size_t)t->n_species;
         double *bend = saltus_arena_alloc(f->arena, (n_signs + 1) * sizeof *bend);
-        SALTUS_NEED(bending && of && bend_of && bend);
+        SALTUS_NEED(bending && of && bend_of && waver_of && bend);
         memset(bend, 0, n_signs * sizeof *bend);
         for (int r = 0, i = 0; r < t->n_reactions; ++r) {
             of[r] = i < t->n_bending && list[i] == r ? i : -1;
@@ -266,9 +289,11 @@ saltus_status saltus_find_bending(saltus_freezer *f, saltus_error *err)
         }
         t->bending = bending;
         t->bending_of = of;
+        t->wavering = wavering;
+        t->waver_of = waver_of;
         t->bend = bend;
         t->bend_of = bend_of;
-        SALTUS_TRY(point_all(f, bend, bend_of, err));
+        SALTUS_TRY(point_all(f, triggers, bend, bend_of, waver_of, err));
         SALTUS_TRY(find_ways(f, err));
     }
 done:

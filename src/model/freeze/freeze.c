@@ -534,7 +534,7 @@ static saltus_status freeze(void *user, saltus_error *err)
     SALTUS_TRY(name_steps(&f, err));
     SALTUS_TRY(saltus_find_live_rules(&f, err));
     SALTUS_TRY(saltus_freeze_orders(&f, triggers, err));
-    SALTUS_TRY(saltus_find_bending(&f, err));
+    SALTUS_TRY(saltus_find_bending(&f, triggers, err));
     if (model->space) {
         SALTUS_TRY(saltus_freeze_lattice(&f, err));
     } else {

@@ -420,7 +420,9 @@ SALTUS_MUST_CHECK saltus_status saltus_freeze_orders(saltus_freezer *f,
 
 /* bending.c */
 /** Which laws may bend within a leap, and the counts that they read; behind orders. */
-SALTUS_MUST_CHECK saltus_status saltus_find_bending(saltus_freezer *f, saltus_error *err);
+SALTUS_MUST_CHECK saltus_status saltus_find_bending(saltus_freezer *f,
+                                                    const saltus_expr *const *triggers,
+                                                    saltus_error *err);
 
 /* info_lattice.c */
 /** Print size, step, faces, compartments, site types, particles, reactions and warnings of a frozen

@@ -62,7 +62,8 @@ static bool same_numbers(const saltus_tables *a, const saltus_tables *b)
            a->n_drifts == b->n_drifts && a->n_intervals == b->n_intervals &&
            a->n_bound_code == b->n_bound_code && a->n_thinned_nodes == b->n_thinned_nodes &&
            a->n_rates == b->n_rates && a->n_roots == b->n_roots && a->n_kinks == b->n_kinks &&
-           a->n_bending == b->n_bending && a->n_bends == b->n_bends;
+           a->n_bending == b->n_bending && a->n_wavering == b->n_wavering &&
+           a->n_bends == b->n_bends;
 }
 
 static bool same_hubs(const saltus_tables *a, const saltus_tables *b)

@@ -132,7 +132,7 @@ static saltus_status tree_text(const saltus_ssa_layout *layout, const saltus_tab
     (void)fprintf(out, "%s%s%s%s%s%s%s%s#define SALTUS_MEAN %d\n#define SALTUS_BLOCK 1\n",
                   tables->n_thinned > 0 ? "#define SALTUS_THINNED 1\n" : "",
                   tables->has_tables ? "#define SALTUS_TABLES 1\n" : "",
-                  leaps && tables->n_bending == 0 ? "#define SALTUS_BENDS 0\n" : "",
+                  leaps && tables->n_bends == 0 ? "#define SALTUS_BENDS 0\n" : "",
                   is_mean || tables->n_code > 0 ? "" : "#define SALTUS_PROGRAMS 0\n",
                   acts ? "" : "#define SALTUS_EVENTS 0\n",
                   acts && !is_mean && !leaps ? "#define SALTUS_CALLS 1\n" : "",
