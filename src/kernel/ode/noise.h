@@ -531,7 +531,8 @@ SALTUS_OUTLINE int saltus_noise_bends(saltus_trajectory *p, saltus_ode *o, int m
         deviation[j] = saltus_sqrt(var[j * m + j] > 0.0 ? var[j * m + j] : 0.0);
     }
     for (int k = 0; k <= 8.0 / apart; ++k) { /* 0, then to both sides */
-        const double far = apart * (double)((k + 1) / 2), weight = saltus_exp(-0.5 * far * far);
+        const int nth = (k + 1) / 2;
+        const double far = apart * nth, weight = saltus_exp(-0.5 * far * far);
         saltus_noise_place(p, o, k % 2 == 0 ? far : -far, deviation, 1);
         all += weight;
         for (int i = 0; i < n_laws; ++i) {
