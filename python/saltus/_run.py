@@ -386,7 +386,8 @@ def into_file(path: str, plan: Plan, call: Call, overwrite: bool, report: Any, e
     Model._archive's."""
     options, name = ffi.new("saltus_hdf5_options *", _file_defaults), os.fsencode(path)
     options.overwrite, options.archive = flag("overwrite", overwrite), archive
-    options.checkpoint = CHECKPOINT
+    if call.words("sweep" if sweep else "run") is not None:  # else nothing could go on with it
+        options.checkpoint = CHECKPOINT
     call.result_options(options)
     with hdf5:
         if sweep:

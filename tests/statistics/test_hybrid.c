@@ -360,7 +360,7 @@ static void laws_that_bend_far_away_are_met(void **state)
                        "species: {X: 2000, Y: 0}\nreactions:\n  make: 0 -> X @ 2000\n"
                        "  die: X -> 0 @ 1\n  seldom: {equation: 0 -> Y, law: \"%s\"}\n",
                        laws[law]);
-        samples s = run(text, &o, &t, 1, scaled(3000));
+        samples s = run(text, &o, &t, 1, scaled(1500));
         const double error = sqrt(covariance(&s, 0, 0, 0, 0) / (double)s.n);
         check_near(mean(&s, 0, 0), expected, 5.0 * error + 0.05 * expected, laws[law]);
         free(s.x);
@@ -387,7 +387,7 @@ static void thresholds_are_met_by_noise(void **state)
                        "species: {P: %d, G: 0}\nreactions:\n  make: 0 -> P @ %d\n"
                        "  die: P -> 0 @ 1\nevents: {e: {when: P > %d, set: {G: 1}}}\n",
                        cases[i].mean, cases[i].mean, cases[i].threshold);
-        samples s = run(text, &o, &cases[i].until, 1, scaled(2000));
+        samples s = run(text, &o, &cases[i].until, 1, scaled(700));
         const double share = cases[i].share;
         check_near(mean(&s, 0, 0), share, 5.0 * sqrt(share * (1.0 - share) / (double)s.n) + 0.01,
                    text);
@@ -399,8 +399,8 @@ static void thresholds_are_met_by_noise(void **state)
     const double until = 5.0;
     saltus_plan_options exact = options("direct", "N");
     o = options("hybrid", "N");
-    samples s = run(back, &o, &until, 1, scaled(1000)),
-            d = run(back, &exact, &until, 1, scaled(1000));
+    samples s = run(back, &o, &until, 1, scaled(500)),
+            d = run(back, &exact, &until, 1, scaled(500));
     const double error =
         sqrt((covariance(&s, 0, 0, 0, 0) + covariance(&d, 0, 0, 0, 0)) / (double)s.n);
     check_near(mean(&s, 0, 0), mean(&d, 0, 0), 5.0 * error + 0.2 * mean(&d, 0, 0),

@@ -192,7 +192,8 @@ typedef struct saltus_draws {
  * of them, a half and a quarter. There a law changes by this share of itself, or makes this many
  * firings more or fewer. */
 #define SALTUS_BEND_DEVIATIONS 2.0
-#define SALTUS_WAVER_SIDE 1.75 /* of these, for triggers */
+#define SALTUS_WAVER_SIDE 1.75 /* of these, for triggers, */
+#define SALTUS_WAVER_LOOKS 8   /* and then as for laws */
 #define SALTUS_BEND_CHANGE 0.25
 #define SALTUS_BEND_LOOKS 6
 #define SALTUS_BEND_FIRINGS 0.25

@@ -288,6 +288,19 @@ SALTUS_LARGE_FN saltus_failure saltus_trajectory_settle(saltus_trajectory *p)
     return SALTUS_FINE;
 }
 
+/** How many laws and triggers have a row of directions. */
+SALTUS_FN int saltus_bend_sharers(const saltus_tables *n, int row)
+{
+    int sharers = 0;
+    for (int i = 0; i < n->n_bending; ++i) {
+        sharers += n->bend_of[i] == row;
+    }
+    for (int i = 0; i < n->n_wavering; ++i) {
+        sharers += n->waver_of[i] == row;
+    }
+    return sharers;
+}
+
 /** Whether the rows as they are now turn trigger number i. */
 SALTUS_FN int saltus_trajectory_turns(saltus_trajectory *p, int i)
 {

@@ -151,16 +151,54 @@ SALTUS_FN int saltus_leap_bends(saltus_trajectory *p, saltus_direct *d, saltus_l
     return bends || saltus_tau_relaxes(&l->tau) < steepness * step;
 }
 
+/* Whether a trigger of a row of directions turns where what it reads is moved to one side; only
+ * species `only`, if that is not below 0; with and without the drift, which may lead back. */
+SALTUS_FN int saltus_leap_turns(saltus_trajectory *p, const saltus_leap *l, double step, int row,
+                                int only, double side)
+{
+    const saltus_tables *n = p->n;
+    for (int drifts = 0; drifts < 2; ++drifts) {
+        for (int s = 0; s < n->n_species; ++s) {
+            const int64_t at = SALTUS_AT(s);
+            const double sway = only < 0    ? l->sway[SALTUS_AT((int64_t)row * n->n_species + s)]
+                                : only == s ? l->spread[at]
+                                            : 0.0;
+            p->v[at] =
+                saltus_tau_leaning((double)p->x[at], drifts ? l->trend[at] : 0.0, sway, step, side);
+        }
+        saltus_trajectory_run_live_rules(p);
+        for (int i = 0; i < n->n_wavering; ++i) {
+            if (n->waver_of[i] == row && saltus_trajectory_turns(p, n->wavering[i])) {
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
 /* Whether a trigger wavers in a leap of so long: one that turns, and maybe back, where the leap may
- * lead to, would be missed, or come late. */
+ * lead to, would be missed, or come late. What it reads is moved in the directions of its row, and
+ * where others share that, each species by itself, too. */
 SALTUS_FN int saltus_leap_wavers(saltus_trajectory *p, const saltus_leap *l, double step)
 {
     const saltus_tables *n = p->n;
-    for (int k = 0; SALTUS_EVENTS && k < 2 * n->n_bends && n->n_wavering > 0; ++k) {
-        saltus_leap_lean(p, l, step, k / 2, k % 2 == 0 ? SALTUS_WAVER_SIDE : -SALTUS_WAVER_SIDE);
-        for (int i = 0; i < n->n_wavering; ++i) {
-            if (n->waver_of[i] == k / 2 && saltus_trajectory_turns(p, n->wavering[i])) {
-                return 1;
+    for (int i = 0; SALTUS_EVENTS && i < n->n_wavering; ++i) {
+        const int row = n->waver_of[i];
+        int is_first = 1;
+        for (int j = 0; j < i; ++j) {
+            is_first = n->waver_of[j] == row ? 0 : is_first;
+        }
+        const int is_shared = is_first && saltus_bend_sharers(n, row) > 1;
+        for (int only = -1; only < n->n_species && is_first; ++only) {
+            if (only >= 0 && (!is_shared || n->bend[(int64_t)row * n->n_species + only] == 0.0)) {
+                continue;
+            }
+            for (int k = 0; k < SALTUS_WAVER_LOOKS; ++k) {
+                const double side =
+                    k < 2 ? SALTUS_WAVER_SIDE * saltus_tau_side(k) : saltus_tau_side(k - 2);
+                if (saltus_leap_turns(p, l, step, row, only, side)) {
+                    return 1;
+                }
             }
         }
     }

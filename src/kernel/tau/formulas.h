@@ -151,8 +151,8 @@ SALTUS_FN saltus_f64 saltus_tau_leaning(saltus_f64 x, saltus_f64 trend, saltus_f
                                         saltus_f64 step, double side)
 {
     const saltus_f64 none = saltus_splat(0.0);
-    const saltus_f64 drift =
-        (side < 0.0 ? -side : side) * saltus_select(SALTUS_EQ(trend, none), none, trend * step);
+    const double size = side < 0.0 ? -side : side, share = size < 1.0 ? size : 1.0;
+    const saltus_f64 drift = share * saltus_select(SALTUS_EQ(trend, none), none, trend * step);
     return saltus_tau_larger(saltus_floor(x + drift + side * saltus_tau_reach(sway, step) + 0.5),
                              none);
 }

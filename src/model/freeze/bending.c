@@ -85,6 +85,7 @@ typedef struct pointer {
     saltus_freezer *f;
     double *signs; /* [variable] of a count or a rule that was met; else 0 */
     int *met;      /* these variables */
+    double *own;   /* [species] the same, of one expression */
     size_t n, n_visits;
 } pointer;
 
@@ -148,6 +149,27 @@ static bool put_in(const pointer *p, double *bend, bool must_agree)
     return true;
 }
 
+/* Whether a reaction would move nothing in a row of both directions, but moves what one of them
+ * raises: it would be hidden there, as A -> B where both are raised. */
+static bool hides(pointer *p, const double *own, const double *bend)
+{
+    const saltus_tables *t = &p->f->net->tables;
+    for (int c = 0, r = 0; r < t->n_reactions && p->n_visits < MOST_VISITS; ++r) {
+        double moves[3] = {0.0};
+        for (; c < t->change_row[r + 1]; ++c, ++p->n_visits) {
+            const int s = t->change_species[c];
+            const double amount = (double)t->change_amount[c];
+            moves[0] += own[s] * amount;
+            moves[1] += bend[s] * amount;
+            moves[2] += (own[s] != 0.0 ? own[s] : bend[s]) * amount;
+        }
+        if (moves[2] == 0.0 && (moves[0] != 0.0 || moves[1] != 0.0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The directions of what one expression reads, into a row that is theirs, or has none that is
  * another's. Returns the row. */
 static int place(pointer *p, const saltus_expr *e, double *bend)
@@ -168,7 +190,10 @@ static int place(pointer *p, const saltus_expr *e, double *bend)
         }
     }
     int row = 0;
-    while (row < t->n_bends && !put_in(p, bend + (size_t)row * n_species, true)) {
+    memset(p->own, 0, n_species * sizeof *p->own);
+    (void)put_in(p, p->own, false);
+    while (row < t->n_bends && (hides(p, p->own, bend + (size_t)row * n_species) ||
+                                !put_in(p, bend + (size_t)row * n_species, true))) {
         ++row;
     }
     if (row == MOST_BENDS) {
@@ -190,7 +215,8 @@ static saltus_status point_all(saltus_freezer *f, const saltus_expr *const *trig
     pointer p = {.f = f};
     p.signs = saltus_calloc(n_variables, sizeof *p.signs);
     p.met = saltus_calloc(n_variables, sizeof *p.met);
-    SALTUS_NEED(p.signs && p.met);
+    p.own = saltus_calloc((size_t)t->n_species + 1, sizeof *p.own);
+    SALTUS_NEED(p.signs && p.met && p.own);
     for (int i = 0; i < t->n_bending; ++i) {
         bend_of[i] = place(&p, f->steps[t->bending[i]].law, bend);
     }
@@ -200,6 +226,7 @@ static saltus_status point_all(saltus_freezer *f, const saltus_expr *const *trig
 done:
     saltus_free(p.signs);
     saltus_free(p.met);
+    saltus_free(p.own);
     return status;
 }
 
