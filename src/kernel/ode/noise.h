@@ -588,7 +588,8 @@ SALTUS_OUTLINE int saltus_noise_row_wavers(saltus_trajectory *p, saltus_ode *o, 
 {
     const saltus_tables *n = p->n;
     for (int k = 0; k < 16; ++k) {
-        const double far = SALTUS_WAVER_DEVIATIONS * 0.25 * (double)(k / 4 + 1);
+        const int quarters = k / 4 + 1;
+        const double far = SALTUS_WAVER_DEVIATIONS * 0.25 * quarters;
         saltus_noise_place(p, o, k % 2 == 0 ? o->theta : 0.0, k / 2 % 2 == 0 ? far : -far,
                            deviation);
         for (int i = 0; i < n->n_wavering; ++i) {
