@@ -16,8 +16,7 @@ SALTUS_OUTLINE int saltus_ode_turns(saltus_trajectory *p, saltus_ode *o, double 
     }
 #endif
     for (int i = 0; i < p->n->n_triggers; ++i) {
-        const double value = saltus_trajectory_value(p, p->n->triggers[i].trigger);
-        if ((value != 0.0 && value == value) != p->on[SALTUS_AT(i)]) {
+        if (saltus_trajectory_turns(p, i)) {
             return 1;
         }
     }

@@ -57,20 +57,30 @@ SALTUS_FN void saltus_mpd_jump(const saltus_mpd *m, saltus_mpd_site_pos *p, int 
     p->site = goes ? (is_lost ? SALTUS_NOWHERE : to) : p->site;
 }
 
-/** The site to which the words of a step move a particle, w[0] along x, w[1] along y, w[2] along z;
- * SALTUS_NOWHERE: the particle is lost. */
-SALTUS_FN saltus_mpd_site_pos saltus_mpd_move(const saltus_mpd *m, const saltus_mpd_site_pos *from,
-                                              int species, const uint32_t w[4])
+/* The site to which words move a particle, w[axis] along each axis from the first on. */
+SALTUS_FN saltus_mpd_site_pos saltus_mpd_move_from(const saltus_mpd *m,
+                                                   const saltus_mpd_site_pos *from, int species,
+                                                   int first, const uint32_t *w)
 {
     saltus_mpd_site_pos p = *from;
     uint32_t stride = 1;
     SALTUS_UNROLL
     for (int axis = 0; axis < 3 && p.site != SALTUS_NOWHERE; ++axis) {
-        saltus_mpd_jump(m, &p, species, axis, stride, w[axis]);
+        if (axis >= first) {
+            saltus_mpd_jump(m, &p, species, axis, stride, w[axis]);
+        }
         stride *= saltus_mpd_size(m, axis);
     }
     saltus_mpd_find_brick(m, &p);
     return p;
+}
+
+/** The site to which the words of a step move a particle, w[0] along x, w[1] along y, w[2] along z;
+ * SALTUS_NOWHERE: the particle is lost. */
+SALTUS_FN saltus_mpd_site_pos saltus_mpd_move(const saltus_mpd *m, const saltus_mpd_site_pos *from,
+                                              int species, const uint32_t w[4])
+{
+    return saltus_mpd_move_from(m, from, species, 0, w);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -83,16 +93,7 @@ SALTUS_FN saltus_mpd_site_pos saltus_mpd_move(const saltus_mpd *m, const saltus_
 SALTUS_FN saltus_mpd_site_pos saltus_mpd_go_on(const saltus_mpd *m, const saltus_mpd_source *source,
                                                const saltus_mpd_site_pos *at, const uint32_t w[4])
 {
-    saltus_mpd_site_pos p = *at;
-    uint32_t stride = saltus_mpd_size(m, 0);
-    for (int axis = 1; axis < 3; ++axis) {
-        if (axis > source->axis && p.site != SALTUS_NOWHERE) {
-            saltus_mpd_jump(m, &p, source->species, axis, stride, w[axis + 1]);
-        }
-        stride *= saltus_mpd_size(m, axis);
-    }
-    saltus_mpd_find_brick(m, &p);
-    return p;
+    return saltus_mpd_move_from(m, at, source->species, source->axis + 1, w + 1);
 }
 
 /** Put the particles that source number o makes before the reactions of a step into a set: arrivals

@@ -144,13 +144,25 @@ SALTUS_FN saltus_failure saltus_trajectory_set(saltus_trajectory *p, int setting
     return SALTUS_FINE;
 }
 
+/** Whether trigger number i is true of the rows as they are now. */
+SALTUS_FN int saltus_trajectory_is_on(saltus_trajectory *p, int i)
+{
+    const double value = saltus_trajectory_value(p, p->n->triggers[i].trigger);
+    return value != 0.0 && value == value;
+}
+
+/** Whether they turn it. */
+SALTUS_FN int saltus_trajectory_turns(saltus_trajectory *p, int i)
+{
+    return saltus_trajectory_is_on(p, i) != p->on[SALTUS_AT(i)];
+}
+
 /* Trigger the events whose triggers have become true, cancel those that may be cancelled. */
 SALTUS_FN saltus_failure saltus_trajectory_check(saltus_trajectory *p)
 {
     for (int i = 0; i < p->n->n_triggers; ++i) {
         const saltus_trigger *e = &p->n->triggers[i];
-        const double value = saltus_trajectory_value(p, e->trigger);
-        const uint8_t now = value != 0.0 && value == value;
+        const uint8_t now = (uint8_t)saltus_trajectory_is_on(p, i);
         if (now && !p->on[SALTUS_AT(i)]) {
             double delay = 0.0;
             if (saltus_trajectory_delay(p, i, &delay) != SALTUS_FINE) {
@@ -288,24 +300,24 @@ SALTUS_LARGE_FN saltus_failure saltus_trajectory_settle(saltus_trajectory *p)
     return SALTUS_FINE;
 }
 
-/** How many laws and triggers have a row of directions. */
-SALTUS_FN int saltus_bend_sharers(const saltus_tables *n, int row)
+/** How many laws that may bend have a row of directions. */
+SALTUS_FN int saltus_row_laws(const saltus_tables *n, int row)
 {
-    int sharers = 0;
+    int laws = 0;
     for (int i = 0; i < n->n_bending; ++i) {
-        sharers += n->bend_of[i] == row;
+        laws += n->bend_of[i] == row;
     }
-    for (int i = 0; i < n->n_wavering; ++i) {
-        sharers += n->waver_of[i] == row;
-    }
-    return sharers;
+    return laws;
 }
 
-/** Whether the rows as they are now turn trigger number i. */
-SALTUS_FN int saltus_trajectory_turns(saltus_trajectory *p, int i)
+/** How many triggers that may waver have it. */
+SALTUS_FN int saltus_row_triggers(const saltus_tables *n, int row)
 {
-    const double value = saltus_trajectory_value(p, p->n->triggers[i].trigger);
-    return (value != 0.0 && value == value) != p->on[SALTUS_AT(i)];
+    int triggers = 0;
+    for (int i = 0; i < n->n_wavering; ++i) {
+        triggers += n->waver_of[i] == row;
+    }
+    return triggers;
 }
 
 /** Whether the counts, rules and time as they are now turn a flag or a trigger, so that

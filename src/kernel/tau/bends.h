@@ -66,15 +66,19 @@ SALTUS_FN void saltus_leap_sway(const saltus_tables *n, const saltus_direct *d, 
     }
 }
 
-/* Rows in which what laws of a row read is moved, and how far. */
+/* Rows in which what laws and triggers of a row read is moved to a side; species `only` alone by
+ * its own variance, if that is not below 0; with the drift or without it. */
 SALTUS_FN void saltus_leap_lean(saltus_trajectory *p, const saltus_leap *l, double step, int row,
-                                double side)
+                                int only, int drifts, double side)
 {
     const saltus_tables *n = p->n;
     for (int s = 0; s < n->n_species; ++s) {
         const int64_t at = SALTUS_AT(s);
-        const double sway = l->sway[SALTUS_AT((int64_t)row * n->n_species + s)];
-        p->v[at] = saltus_tau_leaning((double)p->x[at], l->trend[at], sway, step, side);
+        const double sway = only < 0    ? l->sway[SALTUS_AT((int64_t)row * n->n_species + s)]
+                            : only == s ? l->spread[at]
+                                        : 0.0;
+        p->v[at] =
+            saltus_tau_leaning((double)p->x[at], drifts ? l->trend[at] : 0.0, sway, step, side);
     }
     saltus_trajectory_run_live_rules(p);
 }
@@ -113,8 +117,8 @@ SALTUS_FN void saltus_leap_look(saltus_trajectory *p, saltus_direct *d, saltus_l
     }
 #endif
     for (int row = 0; row < n->n_bends; ++row) {
-        for (int k = 0; k < SALTUS_BEND_LOOKS; ++k) {
-            saltus_leap_lean(p, l, step, row, saltus_tau_side(k));
+        for (int k = 0; k < SALTUS_BEND_LOOKS && saltus_row_laws(n, row) > 0; ++k) {
+            saltus_leap_lean(p, l, step, row, -1, 1, saltus_tau_side(k));
             for (int i = 0; i < n->n_bending; ++i) {
                 if (n->bend_of[i] == row) {
                     saltus_leap_see(p, d, n->bending[i], &l->peak[SALTUS_AT(i)],
@@ -151,22 +155,17 @@ SALTUS_FN int saltus_leap_bends(saltus_trajectory *p, saltus_direct *d, saltus_l
     return bends || saltus_tau_relaxes(&l->tau) < steepness * step;
 }
 
-/* Whether a trigger of a row of directions turns where what it reads is moved to one side; only
- * species `only`, if that is not below 0; with and without the drift, which may lead back. */
+/* Whether a trigger of a row of directions turns where what it reads is moved to some side, as
+ * saltus_leap_lean has it; without the drift, too, which may lead back. */
 SALTUS_FN int saltus_leap_turns(saltus_trajectory *p, const saltus_leap *l, double step, int row,
-                                int only, double side)
+                                int only)
 {
     const saltus_tables *n = p->n;
-    for (int drifts = 0; drifts < 2; ++drifts) {
-        for (int s = 0; s < n->n_species; ++s) {
-            const int64_t at = SALTUS_AT(s);
-            const double sway = only < 0    ? l->sway[SALTUS_AT((int64_t)row * n->n_species + s)]
-                                : only == s ? l->spread[at]
-                                            : 0.0;
-            p->v[at] =
-                saltus_tau_leaning((double)p->x[at], drifts ? l->trend[at] : 0.0, sway, step, side);
-        }
-        saltus_trajectory_run_live_rules(p);
+    for (int k = 0; k < 2 * SALTUS_WAVER_LOOKS; ++k) {
+        const int look = k / 2;
+        const double side =
+            look < 2 ? SALTUS_WAVER_SIDE * saltus_tau_side(look) : saltus_tau_side(look - 2);
+        saltus_leap_lean(p, l, step, row, only, k % 2, side);
         for (int i = 0; i < n->n_wavering; ++i) {
             if (n->waver_of[i] == row && saltus_trajectory_turns(p, n->wavering[i])) {
                 return 1;
@@ -182,23 +181,16 @@ SALTUS_FN int saltus_leap_turns(saltus_trajectory *p, const saltus_leap *l, doub
 SALTUS_FN int saltus_leap_wavers(saltus_trajectory *p, const saltus_leap *l, double step)
 {
     const saltus_tables *n = p->n;
-    for (int i = 0; SALTUS_EVENTS && i < n->n_wavering; ++i) {
-        const int row = n->waver_of[i];
-        int is_first = 1;
-        for (int j = 0; j < i; ++j) {
-            is_first = n->waver_of[j] == row ? 0 : is_first;
+    for (int row = 0; SALTUS_EVENTS && n->n_wavering > 0 && row < n->n_bends; ++row) {
+        const int triggers = saltus_row_triggers(n, row);
+        const int is_shared = triggers + saltus_row_laws(n, row) > 1;
+        if (triggers > 0 && saltus_leap_turns(p, l, step, row, -1)) {
+            return 1;
         }
-        const int is_shared = is_first && saltus_bend_sharers(n, row) > 1;
-        for (int only = -1; only < n->n_species && is_first; ++only) {
-            if (only >= 0 && (!is_shared || n->bend[(int64_t)row * n->n_species + only] == 0.0)) {
-                continue;
-            }
-            for (int k = 0; k < SALTUS_WAVER_LOOKS; ++k) {
-                const double side =
-                    k < 2 ? SALTUS_WAVER_SIDE * saltus_tau_side(k) : saltus_tau_side(k - 2);
-                if (saltus_leap_turns(p, l, step, row, only, side)) {
-                    return 1;
-                }
+        for (int s = 0; s < n->n_species && triggers > 0 && is_shared; ++s) {
+            if (n->bend[(int64_t)row * n->n_species + s] != 0.0 &&
+                saltus_leap_turns(p, l, step, row, s)) {
+                return 1;
             }
         }
     }
