@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "../support/passages.h"
 #include "../support/samples.h"
 
 #include <math.h>
@@ -374,21 +375,13 @@ static void laws_that_bend_far_away_are_met(void **state)
  */
 static void thresholds_are_met_by_noise(void **state)
 {
-    static const struct {
-        int mean, threshold;
-        double until, share;
-    } cases[] = {
-        {2000, 2060, 3.0, 0.56980}, {2000, 2100, 30.0, 0.84391}, {20000, 20300, 10.0, 0.53471}};
     saltus_plan_options o = options("hybrid", "G");
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        char text[300];
-        (void)snprintf(text, sizeof text,
-                       "species: {P: %d, G: 0}\nreactions:\n  make: 0 -> P @ %d\n"
-                       "  die: P -> 0 @ 1\nevents: {e: {when: P > %d, set: {G: 1}}}\n",
-                       cases[i].mean, cases[i].mean, cases[i].threshold);
-        samples s = run(text, &o, &cases[i].until, 1, scaled(700));
-        const double share = cases[i].share;
+    for (int i = 0; i < N_PASSAGES; ++i) {
+        char text[PASSAGE_SIZE];
+        write_passage(&passages[i], text);
+        samples s = run(text, &o, &passages[i].until, 1, scaled(700));
+        const double share = passages[i].share;
         check_near(mean(&s, 0, 0), share, 5.0 * sqrt(share * (1.0 - share) / (double)s.n) + 0.01,
                    text);
         free(s.x);

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "../support/bits.h"
+#include "../support/passages.h"
 #include "../support/master_equation.h"
 
 #include <math.h>
@@ -274,23 +275,15 @@ static void laws_of_time_bend_too(void **state)
  * generator of the chain that ends there; and one that is set off again and again. */
 static void thresholds_are_met_by_noise(void **state)
 {
-    static const struct {
-        int mean, threshold;
-        double until, share;
-    } cases[] = {
-        {2000, 2060, 3.0, 0.56980}, {2000, 2100, 30.0, 0.84391}, {20000, 20300, 10.0, 0.53471}};
     const saltus_plan_options tau = by("tau");
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        char text[300];
-        (void)snprintf(text, sizeof text,
-                       "species: {G: 0, P: %d}\nreactions:\n  make: 0 -> P @ %d\n"
-                       "  die: P -> 0 @ 1\nevents: {e: {when: P > %d, set: {G: 1}}}\n",
-                       cases[i].mean, cases[i].mean, cases[i].threshold);
+    for (int i = 0; i < N_PASSAGES; ++i) {
+        char text[PASSAGE_SIZE];
+        write_passage(&passages[i], text);
         saltus_model *m = bits_parse(text);
         const int64_t n = scaled(3000);
-        int64_t *x = tau_counts(m, &tau, n, cases[i].until);
-        const double share = cases[i].share, found = summarise(x, n, 2).mean;
+        int64_t *x = tau_counts(m, &tau, n, passages[i].until);
+        const double share = passages[i].share, found = summarise(x, n, 2).mean;
         assert_true(fabs(found - share) < 5.0 * sqrt(share * (1.0 - share) / (double)n) + 0.01);
         free(x);
         saltus_model_destroy(m);
