@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* Only tests set this; it is the one variable of the library that is not on a handle, because the
  * allocator has no handle. */
@@ -22,12 +23,28 @@ void saltus_fail_allocation(long long n)
     atomic_store(&allocations_left, n);
 }
 
+enum { LARGE = 4 << 20, TOO_LARGE = 256 << 20, LARGE_PAGE = 2 << 20 };
+
+/* Arrays of lattices and of large networks are read here and there: in large pages, where the
+ * kernel has any, an access seldom waits for its translation. Of the largest few pages may ever be
+ * needed, as of a lattice with few particles, and large ones would have to be cleared. It is
+ * advice, which may be refused. */
+static void *in_large_pages(void *p, size_t size)
+{
+    if (p && size >= LARGE && size < TOO_LARGE) {
+        const size_t skipped = -(uintptr_t)p % LARGE_PAGE;
+        (void)madvise((char *)p + skipped, (size - skipped) / LARGE_PAGE * LARGE_PAGE,
+                      MADV_HUGEPAGE);
+    }
+    return p;
+}
+
 void *saltus_calloc(size_t n, size_t size)
 {
     if (must_fail()) {
         return NULL;
     }
-    return calloc(n ? n : 1, size ? size : 1);
+    return in_large_pages(calloc(n ? n : 1, size ? size : 1), n * size);
 }
 
 void *saltus_realloc(void *p, size_t n, size_t size)
