@@ -175,6 +175,9 @@ void saltus_cli_go_on_without_gpu(saltus_cli_session *s, const saltus_error *err
 /** End before the first trajectory. That is the input's fault, unless it is the machine's. Returns
  * the exit code. */
 int saltus_cli_give_up(saltus_cli_session *s, const saltus_error *err);
+/** Write FILE.xdmf beside a result file with frames, for ParaView, whatever has come; else
+ * SALTUS_E_INVALID. */
+saltus_status saltus_cli_write_xdmf(const char *file, saltus_error *err);
 /** After simulating, which gave status and err, and closing the result file, which gave `closing`:
  * make what is made of that file. Prints the first failure and returns its status. */
 saltus_status saltus_cli_finish(saltus_cli_session *s, saltus_status status, saltus_error *err,

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* For ParaView, whatever has come. */
-static saltus_status write_xdmf(const char *file, saltus_error *err)
+saltus_status saltus_cli_write_xdmf(const char *file, saltus_error *err)
 {
     saltus_results *results = NULL;
     saltus_status status = saltus_results_open(file, &results, err);
@@ -65,7 +64,7 @@ saltus_status saltus_cli_finish(saltus_cli_session *s, saltus_status status, sal
         (void)saltus_cli_convert(s->scratch, s->a->record, &s->table, &errors[1]);
     }
     if (s->a->frames > 0.0) {
-        (void)write_xdmf(s->a->output, &errors[2]);
+        (void)saltus_cli_write_xdmf(s->a->output, &errors[2]);
     }
     (void)saltus_cli_close_trace(s->trace, true, &errors[3]);
     s->trace = NULL;

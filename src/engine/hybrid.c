@@ -133,6 +133,9 @@ saltus_status saltus_hybrid_create(const saltus_tables *t, double least, saltus_
     ARRAY(vector, SALTUS_NOISE_VECTORS * m)
     ARRAY(bend, 2 * r)
     ARRAY(turned, (size_t)t->n_triggers)
+    ARRAY(near, r)
+    ARRAY(reach, s)
+    ARRAY(counts, s)
     for (int i = 0; i < t->n_reactions; ++i) {
         read_law(&w, i);
         row[i + 1] = (int32_t)w.n_found;
@@ -194,6 +197,9 @@ void saltus_hybrid_destroy(saltus_hybrid *h)
                          h->vector,
                          h->bend,
                          h->turned,
+                         h->near,
+                         h->reach,
+                         h->counts,
                          (void *)(uintptr_t)h->read_row,
                          (void *)(uintptr_t)h->read,
                          (void *)(uintptr_t)h->by_size,

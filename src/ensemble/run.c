@@ -385,14 +385,11 @@ static void warn_of_no_columns(const run *r)
 
 static void warn_of_events(const run *r)
 {
-    const bool leaps = saltus_plan_method_ops(r->plan)->leaps;
     if (r->options->warn && r->plan->model->network->tables.watches_state &&
-        (leaps || r->plan->method == SALTUS_METHOD_HYBRID)) {
+        saltus_plan_method_ops(r->plan)->leaps) {
         r->options->warn(r->options->warn_user,
-                         leaps ? "events watch the state, which a leap passes over: leaps are "
-                                 "short where one may turn, and it may come late by the rest of one"
-                               : "events watch the state: how often many molecules that flow "
-                                 "cross a threshold back and forth is known by some tenths alone");
+                         "events watch the state, which a leap passes over: leaps are short where "
+                         "one may turn, and it may come late by the rest of one");
     }
 }
 

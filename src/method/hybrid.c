@@ -71,7 +71,7 @@ static void explain(const saltus_model *model, const saltus_steering *steering, 
 
 const saltus_method_ops saltus_method_hybrid = {
     .name = "hybrid",
-    .stream_version = 2,
+    .stream_version = 3,
     .help = "flow and events",
     .is_timed = true,
     .steps = "steps",

@@ -332,14 +332,17 @@ static void a_clock_is_set_back_every_time(void **state)
     static const char text[] = "parameters: {y: 0, n: 0}\nrate rules: {y: 1}\n"
                                "events:\n  back: {when: y >= 0.5, set: {y: -0.5, n: n + 1}}\n";
     const double times[] = {10.0, 100.0, 1000.25};
-    saltus_plan_options o = options(NULL, "y,n");
+    static const char *const methods[] = {"direct", "ode", "hybrid"};
     (void)state;
-    samples s = run(text, &o, times, 3, 1);
-    for (int i = 0; i < 3; ++i) {
-        check_near(s.x[2 * i], times[i] - floor(times[i]), 1e-11, "clock");
-        check_near(s.x[2 * i + 1], floor(times[i]), 0.0, "times that it was set back");
+    for (int k = 0; k < 3; ++k) {
+        saltus_plan_options o = options(methods[k], "y,n");
+        samples s = run(text, &o, times, 3, 1);
+        for (int i = 0; i < 3; ++i) {
+            check_near(s.x[2 * i], times[i] - floor(times[i]), 1e-11, methods[k]);
+            check_near(s.x[2 * i + 1], floor(times[i]), 0.0, "times that it was set back");
+        }
+        free(s.x);
     }
-    free(s.x);
 }
 
 static void a_switched_protein_is_beta(void **state)
@@ -718,6 +721,28 @@ static void failures_name_time_and_variable(void **state)
     }
 }
 
+/* An event that sets a variable back to its own threshold leaves time no room. */
+static void events_that_stop_time_are_named(void **state)
+{
+    static const char clamp[] = "parameters: {y: 0}\nrate rules: {y: 1}\n"
+                                "events: {clamp: {when: y > 2, set: {y: 2}}}\n";
+    static const char says[] =
+        "time 2: events set each other off without end, 'clamp' among them, at y = 2";
+    static const char *const methods[] = {"ode", "hybrid", "direct"};
+    const double t = 2.5;
+    (void)state;
+    for (int i = 0; i < 3; ++i) {
+        samples s;
+        saltus_error err = {0};
+        saltus_plan_options o = options(methods[i], NULL);
+        assert_int_equal(try_run(clamp, "cpu", &o, &t, 1, 1, &s, &err), SALTUS_E_NUMERIC);
+        if (!strstr(err.message, says)) {
+            fail_msg("%s: %s\nnot: %s", methods[i], err.message, says);
+        }
+        free(s.x);
+    }
+}
+
 /* A stands still between events, whatever moves B: the event happens at 0.5, 1.5 and so on. */
 static void times_may_follow_counts_that_events_set(void **state)
 {
@@ -853,6 +878,7 @@ int main(void)
         cmocka_unit_test(reactions_in_lanes_are_those_alone),
         cmocka_unit_test(an_idle_rate_rule_changes_no_reaction),
         cmocka_unit_test(failures_name_time_and_variable),
+        cmocka_unit_test(events_that_stop_time_are_named),
         cmocka_unit_test(times_may_follow_counts_that_events_set),
         cmocka_unit_test(what_cannot_be_is_refused),
     };

@@ -1,7 +1,7 @@
 /**
  * Where steps of method hybrid have to be shorter than their mean path asks for: laws that bend,
- * and triggers that waver, within the deviations of noise.h. Directions are those of
- * saltus_find_bending.
+ * and triggers that waver, within the deviations of noise.h; and where a trigger is so near that
+ * what flows has to fire. Directions are those of saltus_find_bending.
  */
 #ifndef SALTUS_KERNEL_ODE_DEVIATIONS_H
 #define SALTUS_KERNEL_ODE_DEVIATIONS_H
@@ -19,6 +19,8 @@ SALTUS_FN int saltus_noise_size(const saltus_trajectory *p, const saltus_ode *o)
 #define SALTUS_BEND_SHARE 0.02
 #define SALTUS_BEND_EVENTS 3e-4
 #define SALTUS_BEND_FLOWS 0.25
+/* A trigger is near within so many firings. What is held flows again beyond twice as many. */
+#define SALTUS_NEAR_FIRINGS 8.0
 /* A trigger may waver within so many standard deviations of a step in which less than one reaction
  * flows. */
 #define SALTUS_WAVER_DEVIATIONS 3.5
@@ -206,6 +208,92 @@ SALTUS_OUTLINE int saltus_noise_wavers(saltus_trajectory *p, saltus_ode *o, int 
         }
     }
     return wavers;
+}
+
+/* How near triggers of a row are, 2, 1 or 0: along all counts that they read of which firings of
+ * what may flow change some, by shares, so that sums move as by so many firings; or along one. */
+SALTUS_OUTLINE int saltus_near_along(saltus_trajectory *p, saltus_hybrid *h, int row, int only)
+{
+    const saltus_tables *n = p->n;
+    const double *bend = n->bend + (int64_t)row * n->n_species;
+    int near = 0, n_moved = 0;
+    for (int s = 0; s < n->n_species; ++s) {
+        n_moved += (only < 0 || s == only) && h->reach[s] * bend[s] != 0.0;
+    }
+    for (int k = 0; k < 8 && near < 2 && n_moved > 0; ++k) { /* to both sides, first half as far */
+        const double far = SALTUS_NEAR_FIRINGS * (k < 4 ? 1.0 : 2.0) * (k % 4 < 2 ? 0.5 : 1.0),
+                     share = (k % 2 == 0 ? far : -far) / n_moved;
+        for (int s = 0; s < n->n_species; ++s) {
+            h->counts[s] = p->v[s];
+            p->v[s] += only < 0 || s == only ? bend[s] * h->reach[s] * share : 0.0;
+        }
+        saltus_trajectory_run_live_rules(p);
+        for (int i = 0; i < n->n_wavering; ++i) {
+            if (n->waver_of[i] == row &&
+                h->turned[n->wavering[i]] != saltus_trajectory_is_on(p, n->wavering[i])) {
+                near = k < 4 ? 2 : 1;
+            }
+        }
+        for (int s = 0; s < n->n_species; ++s) {
+            p->v[s] = h->counts[s];
+        }
+    }
+    return near;
+}
+
+/* Reactions are as near to triggers of a row as these are, if they change what is read there. */
+SALTUS_FN void saltus_near_mark(const saltus_tables *n, saltus_hybrid *h, int row, int near)
+{
+    const double *bend = n->bend + (int64_t)row * n->n_species;
+    for (int r = 0; r < n->n_reactions; ++r) {
+        int moves = 0;
+        for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
+            moves |= bend[n->change_species[c]] != 0.0;
+        }
+        h->near[r] = (uint8_t)(moves && near > h->near[r] ? near : h->near[r]);
+    }
+}
+
+/** Find which triggers are near, into h->near, for saltus_split_check: where single firings decide
+ * whether a threshold is crossed, and how often, what it follows fires. The rows hold the state. */
+SALTUS_OUTLINE void saltus_near_find(saltus_trajectory *p, saltus_hybrid *h)
+{
+    const saltus_tables *n = p->n;
+    int may_flow = 0;
+    for (int s = 0; s < n->n_species; ++s) {
+        h->reach[s] = 0.0;
+    }
+    for (int r = 0; r < n->n_reactions; ++r) {
+        const int may = saltus_split_may_flow(p, h, r);
+        for (int c = n->change_row[r]; c < n->change_row[r + 1] && may; ++c) {
+            double *reach = &h->reach[n->change_species[c]];
+            const double size = saltus_abs((double)n->change_amount[c]);
+            *reach = size > *reach ? size : *reach;
+        }
+        h->near[r] = 0;
+        may_flow |= may;
+    }
+    if (!may_flow) {
+        return;
+    }
+    p->v[n->row_time] = p->t;
+    saltus_trajectory_run_live_rules(p);
+    for (int i = 0; i < n->n_wavering; ++i) {
+        h->turned[n->wavering[i]] = (uint8_t)saltus_trajectory_is_on(p, n->wavering[i]);
+    }
+    for (int row = 0; row < n->n_bends; ++row) {
+        const int triggers = saltus_row_triggers(n, row);
+        const int is_shared = triggers + saltus_row_laws(n, row) > 1;
+        int near = triggers > 0 ? saltus_near_along(p, h, row, -1) : 0;
+        for (int s = 0; s < n->n_species && triggers > 0 && is_shared && near < 2; ++s) {
+            const int own = saltus_near_along(p, h, row, s);
+            near = own > near ? own : near;
+        }
+        if (near > 0) {
+            saltus_near_mark(n, h, row, near);
+        }
+    }
+    saltus_trajectory_run_live_rules(p);
 }
 
 #endif

@@ -104,12 +104,21 @@ SALTUS_OUTLINE saltus_failure saltus_hybrid_stop(saltus_trajectory *p, saltus_hy
     return SALTUS_FINE;
 }
 
+/* Choose the split by the rows: saltus_split_check, after a look at what triggers are near. */
+SALTUS_FN int saltus_hybrid_check(saltus_trajectory *p, saltus_hybrid *h)
+{
+    if (p->n->n_wavering > 0) {
+        saltus_near_find(p, h);
+    }
+    return saltus_split_check(p, h);
+}
+
 /* Look whether the split is still right. */
 SALTUS_OUTLINE saltus_failure saltus_hybrid_look(saltus_trajectory *p, saltus_direct *d,
                                                  saltus_ode *o)
 {
     saltus_hybrid *h = o->hybrid;
-    const int changed = saltus_split_check(p, h);
+    const int changed = saltus_hybrid_check(p, h);
     if (changed) {
         saltus_split_merge(p, h);
         saltus_trajectory_run_live_rules(p);
@@ -144,7 +153,7 @@ SALTUS_OUTLINE saltus_failure saltus_hybrid_settle(saltus_trajectory *p, saltus_
         SALTUS_FINE) {
         return p->failure;
     }
-    (void)saltus_split_check(p, h);
+    (void)saltus_hybrid_check(p, h);
     for (int b = 0; b < h->n_basis; ++b) {
         draws |= saltus_split_give_back(p, h, b);
     }
@@ -487,7 +496,7 @@ SALTUS_OUTLINE int saltus_hybrid_land(saltus_trajectory *p, saltus_direct *d, sa
     }
     const int is_first = is_kicked && h->kicks == 0;
     h->kicks += (uint64_t)is_kicked;
-    p->carried.n_stalled = o->turns && end == p->t ? p->carried.n_stalled + 1 : 0;
+    saltus_ode_carry_turn(p, o, end);
     if (has_samples) {
         saltus_noise_jacobian(p, o, 0.5 * o->theta);
     }
@@ -535,7 +544,7 @@ SALTUS_OUTLINE saltus_failure saltus_hybrid_run(saltus_trajectory *p, saltus_dir
     saltus_ode_forget(p, d, o);
     o->is_fresh = 0;
     if (p->block == 0) {
-        (void)saltus_split_check(p, o->hybrid);
+        (void)saltus_hybrid_check(p, o->hybrid);
     }
     p->v[p->n->row_time] = p->t;
     saltus_trajectory_run_live_rules(p);

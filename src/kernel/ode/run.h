@@ -424,6 +424,17 @@ SALTUS_FN void saltus_ode_find(saltus_trajectory *p, saltus_ode *o, const double
     saltus_ode_count_stiff(p, o, looks_stiff);
 }
 
+/* Of a step that goes to `end`: whether a trigger turns again where time has hardly moved, as one
+ * does whose event sets a variable back to the very threshold; and, where nothing bends and errors
+ * let steps grow for ever, the next step after a turn at the scale at which turns come. */
+SALTUS_FN void saltus_ode_carry_turn(saltus_trajectory *p, const saltus_ode *o, double end)
+{
+    const double most = SALTUS_ODE_CHECKS * o->theta * o->size;
+    const int stalls = o->turns && end - p->t <= 0x1p-48 * end;
+    p->carried.n_stalled = stalls ? p->carried.n_stalled + 1 : 0;
+    p->carried.step = o->turns && most < p->carried.step ? most : p->carried.step;
+}
+
 /* Go to the end of the step, and do what ends it. Returns -1 when the trajectory has ended or
  * failed. */
 SALTUS_FN int saltus_ode_land(saltus_trajectory *p, saltus_direct *d, saltus_ode *o,
@@ -440,11 +451,7 @@ SALTUS_FN int saltus_ode_land(saltus_trajectory *p, saltus_direct *d, saltus_ode
     if (saltus_ode_samples(p, o, o->size, end, times, n_times, counts, observables)) {
         return -1;
     }
-    p->carried.n_stalled = o->turns && end == p->t ? p->carried.n_stalled + 1 : 0;
-    /* Where nothing bends, errors let steps grow for ever. After a turn the next step begins at the
-     * scale at which turns come. */
-    const double most = SALTUS_ODE_CHECKS * o->theta * o->size;
-    p->carried.step = o->turns && most < p->carried.step ? most : p->carried.step;
+    saltus_ode_carry_turn(p, o, end);
     p->carried.below += o->negative * o->theta * o->size;
     if (ends_early) {
         saltus_ode_dense_state(o, o->theta);

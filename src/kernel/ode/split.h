@@ -22,6 +22,10 @@
 /* A reaction that flows goes on until some count is below this share of what it needs to begin. */
 #define SALTUS_HYBRID_STAYS 0.5
 
+/* What a reaction does between two looks at the split. One that is held has the molecules to flow,
+ * and is an event while a trigger is near that its firings may turn. */
+typedef enum saltus_flow_state { SALTUS_FIRES, SALTUS_FLOWS, SALTUS_IS_HELD } saltus_flow_state;
+
 /* More molecules than this are not counted. */
 #define SALTUS_HYBRID_MOST 0x1p61
 
@@ -46,7 +50,7 @@ typedef struct saltus_hybrid {
     int32_t n_may_lack;
     int32_t has_factors; /* all laws are products, and there are no rate rules */
     /* Carried from step to step, beside real counts in the trajectory's rows. */
-    uint8_t *flows;    /* [reaction] */
+    uint8_t *flows;    /* [reaction] saltus_flow_state */
     uint64_t kicks;    /* numbers of random words that were used */
     double *deviation; /* [component] of real counts from those in the rows: noise.h */
     /* What follows from that. */
@@ -71,7 +75,10 @@ typedef struct saltus_hybrid {
     double *matrix;
     double *vector;
     double *bend;    /* [reaction][2] a law on the mean path, and its mean over deviations */
-    uint8_t *turned; /* [trigger] whether it is true on the mean path */
+    uint8_t *turned; /* [trigger] whether it is true on the mean path, or as counts are */
+    uint8_t *near;   /* [reaction] 2: its firings may soon turn a trigger; 1: before long */
+    double *reach;   /* [species] the most molecules that a firing of what may flow changes */
+    double *counts;  /* [species] rows, while others stand in their place */
 } saltus_hybrid;
 
 /* The reaction of law i of those that change between events: those that flow, then those that move.
@@ -90,7 +97,7 @@ SALTUS_FN void saltus_split_laws(const saltus_trajectory *p, saltus_hybrid *h)
     }
     h->n_flowing = h->n_moving = h->n_real = 0;
     for (int r = 0; r < n->n_reactions; ++r) {
-        if (!h->flows[r]) {
+        if (h->flows[r] != SALTUS_FLOWS) {
             continue;
         }
         h->flowing[h->n_flowing++] = r;
@@ -110,9 +117,9 @@ SALTUS_FN void saltus_split_laws(const saltus_trajectory *p, saltus_hybrid *h)
         for (int i = h->read_row[r]; i < h->read_row[r + 1] && !moves; ++i) {
             moves = h->component[h->read[i]] >= 0;
         }
-        h->kind[r] = (uint8_t)(h->flows[r] ? SALTUS_LAW_FLOWS
-                               : moves     ? SALTUS_LAW_MOVES
-                                           : SALTUS_LAW_STILL);
+        h->kind[r] = (uint8_t)(h->flows[r] == SALTUS_FLOWS ? SALTUS_LAW_FLOWS
+                               : moves                     ? SALTUS_LAW_MOVES
+                                                           : SALTUS_LAW_STILL);
         if (h->kind[r] == SALTUS_LAW_MOVES) {
             h->moving[h->n_moving++] = r;
         }
@@ -135,7 +142,7 @@ SALTUS_OUTLINE void saltus_split_basis(const saltus_trajectory *p, saltus_hybrid
         const int r = h->by_size[i];
         double *column = h->reduced + (int64_t)h->n_basis * m;
         double *factor = h->factor + (int64_t)h->n_basis * m;
-        if (!h->flows[r] || n->change_row[r] == n->change_row[r + 1]) {
+        if (h->flows[r] != SALTUS_FLOWS || n->change_row[r] == n->change_row[r + 1]) {
             continue;
         }
         for (int j = 0; j < m; ++j) {
@@ -178,21 +185,32 @@ SALTUS_OUTLINE void saltus_split_make(const saltus_trajectory *p, saltus_hybrid 
     saltus_split_basis(p, h);
 }
 
-/** Choose anew which reactions flow, from the counts in the trajectory's rows. Returns 1 if some
- * begin, 2 if some stop, 3 if both, 0 if all stays as it was. */
-SALTUS_OUTLINE int saltus_split_check(const saltus_trajectory *p, saltus_hybrid *h)
+/* Whether there are the molecules for a reaction to flow, or to go on. */
+SALTUS_FN int saltus_split_may_flow(const saltus_trajectory *p, const saltus_hybrid *h, int r)
 {
     const saltus_tables *n = p->n;
+    int may = !h->is_event[r];
+    for (int c = n->change_row[r]; c < n->change_row[r + 1] && may; ++c) {
+        const double floor = saltus_split_floor(h, n->change_amount[c]);
+        may = p->v[n->change_species[c]] >=
+              (h->flows[r] != SALTUS_FIRES ? floor : floor / SALTUS_HYBRID_STAYS);
+    }
+    return may;
+}
+
+/** Choose anew which reactions flow, from the counts in the trajectory's rows and from h->near.
+ * Returns 1 if some begin, 2 if some stop, 3 if both, 0 if all stays as it was. */
+SALTUS_OUTLINE int saltus_split_check(const saltus_trajectory *p, saltus_hybrid *h)
+{
     int changed = 0;
-    for (int r = 0; r < n->n_reactions; ++r) {
-        int flows = !h->is_event[r];
-        for (int c = n->change_row[r]; c < n->change_row[r + 1] && flows; ++c) {
-            const double floor = saltus_split_floor(h, n->change_amount[c]);
-            flows =
-                p->v[n->change_species[c]] >= (h->flows[r] ? floor : floor / SALTUS_HYBRID_STAYS);
-        }
-        changed |= flows == h->flows[r] ? 0 : flows ? 1 : 2;
-        h->flows[r] = (uint8_t)flows;
+    for (int r = 0; r < p->n->n_reactions; ++r) {
+        const int did = h->flows[r] == SALTUS_FLOWS;
+        const int is_held = h->near[r] > (did ? 1 : 0);
+        const saltus_flow_state now = !saltus_split_may_flow(p, h, r) ? SALTUS_FIRES
+                                      : is_held                       ? SALTUS_IS_HELD
+                                                                      : SALTUS_FLOWS;
+        changed |= did == (now == SALTUS_FLOWS) ? 0 : did ? 2 : 1;
+        h->flows[r] = (uint8_t)now;
     }
     return changed;
 }
@@ -306,20 +324,21 @@ SALTUS_OUTLINE int saltus_split_give_back(saltus_trajectory *p, const saltus_hyb
     if (extent == 0.0 || (n->watches_state && saltus_abs(extent) > SALTUS_HYBRID_TURNS)) {
         return 0;
     }
-    if (!h->flows[r]) {
+    const int flows = h->flows[r] == SALTUS_FLOWS;
+    if (!flows) {
         saltus_kick_words(p, h->kicks, (uint64_t)(b / 2), u);
         extent = saltus_floor(extent + u[b % 2]);
     }
     for (int c = first; c < end; ++c) {
         const int s = n->change_species[c];
         if (p->v[s] + extent * (double)n->change_amount[c] < 0.0) {
-            return !h->flows[r];
+            return !flows;
         }
     }
     for (int c = first; c < end; ++c) {
         const int s = n->change_species[c];
         const double change = extent * (double)n->change_amount[c];
-        if (h->flows[r]) {
+        if (flows) {
             p->v[s] += change;
         } else if (p->x[s] == h->kept[h->component[s]]) {
             p->x[s] += (int64_t)change;
@@ -327,7 +346,7 @@ SALTUS_OUTLINE int saltus_split_give_back(saltus_trajectory *p, const saltus_hyb
             h->kept[h->component[s]] = p->x[s];
         }
     }
-    return !h->flows[r];
+    return !flows;
 }
 
 /* Rows of components take their deviations. */
