@@ -424,7 +424,7 @@ static void what_cannot_be_is_refused(void **state)
         {"0 -> A @ A - 5", lattice, "nsm", "-5 in an empty site", SALTUS_E_NUMERIC},
         {"0 -> A @ A*(1.5 - A)", lattice, "nsm", "has the propensity -", SALTUS_E_NUMERIC},
         {"0 -> A @ A*(0.5 - A)", lattice, "nsm", "has the propensity -", SALTUS_E_NUMERIC},
-        {"A + A -> 0 @ A", lattice, "nsm", "would hold -1 of 'A'", SALTUS_E_NUMERIC},
+        {"A + A -> 0 @ A", lattice, "nsm", "reaction 'r' would leave -1 of 'A'", SALTUS_E_NUMERIC},
     };
     static const double times[] = {50.0};
     (void)state;

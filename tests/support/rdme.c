@@ -134,7 +134,8 @@ void rdme_constant_laws_take(const char *method)
     saltus_model_destroy(m);
     (void)snprintf(model, sizeof model, text, 10);
     check_refused(method, model,
-                  strcmp(method, "mpd") == 0 ? "takes what is not there" : "would hold -1 of 'A'");
+                  strcmp(method, "mpd") == 0 ? "takes what is not there"
+                                             : "reaction 'turn' would leave -1 of 'A'");
 }
 
 void rdme_infinite_propensities_are_refused(const char *method)

@@ -114,12 +114,17 @@ static saltus_status check_failure(const nsm *s, saltus_error *err)
                    (long long)(f->site / size[0] % size[1]),
                    (long long)(f->site / size[0] / size[1]));
     if (f->what == SALTUS_NSM_COUNT) {
-        SALTUS_FAIL(SALTUS_E_NUMERIC, "%s would hold %lld of '%s'", where, (long long)f->count,
-                    network->species_names[f->index]);
+        const char *species = network->species_names[f->species];
+        if (f->reaction < 0) { /* by a jump */
+            SALTUS_FAIL(SALTUS_E_NUMERIC, "%s would hold %lld of '%s'", where, (long long)f->count,
+                        species);
+        }
+        SALTUS_FAIL(SALTUS_E_NUMERIC, "%s: reaction '%s' would leave %lld of '%s'", where,
+                    saltus_network_reaction(network, f->reaction), (long long)f->count, species);
     }
     if (f->what == SALTUS_NSM_PROPENSITY) {
         SALTUS_FAIL(SALTUS_E_NUMERIC, "%s: reaction '%s' has the propensity %g", where,
-                    saltus_network_reaction(network, f->index),
+                    saltus_network_reaction(network, f->reaction),
                     saltus_without_nan_sign(f->propensity));
     }
 done:

@@ -33,14 +33,13 @@ typedef struct saltus_nsm_draws {
 } saltus_nsm_draws;
 
 /** Why a trajectory cannot go on. COUNT: a site would hold fewer than 0 particles of a species, or
- * more than SALTUS_NSM_MOST. PROPENSITY: that of a reaction is negative, infinite or not a number.
- */
+ * more than SALTUS_NSM_MOST, by a reaction or, -1, by a jump. PROPENSITY: that of a reaction is
+ * negative, infinite or not a number. */
 enum { SALTUS_NSM_NO_FAILURE, SALTUS_NSM_COUNT, SALTUS_NSM_PROPENSITY };
 
 typedef struct saltus_nsm_failure {
     int32_t what;
-    /** The species, or the reaction. */
-    int32_t index;
+    int32_t reaction, species;
     int64_t site;
     int64_t count;
     double propensity;
@@ -70,21 +69,22 @@ typedef struct saltus_nsm {
     saltus_nsm_failure failure;
 } saltus_nsm;
 
-SALTUS_OUTLINE void saltus_nsm_fail(saltus_nsm *s, int what, int index, int64_t site, int64_t count,
-                                    double propensity)
+SALTUS_OUTLINE void saltus_nsm_fail(saltus_nsm *s, saltus_nsm_failure failure)
 {
-    const saltus_nsm_failure failure = {what, index, site, count, propensity};
     if (s->failure.what == SALTUS_NSM_NO_FAILURE) {
         s->failure = failure;
     }
 }
 
-/* Add particles of a species to a slot, or take some away. */
-SALTUS_LARGE_FN void saltus_nsm_change(saltus_nsm *s, int32_t number, int species, int64_t amount)
+/* Add particles of a species to a slot, or take some away: a reaction, or -1. */
+SALTUS_LARGE_FN void saltus_nsm_change(saltus_nsm *s, int32_t number, int species, int64_t amount,
+                                       int reaction)
 {
     const int64_t count = saltus_nsm_add(&s->sites, number, species, amount);
     if (SALTUS_RARE(count < 0 || count > SALTUS_NSM_MOST)) {
-        saltus_nsm_fail(s, SALTUS_NSM_COUNT, species, s->sites.slots[number].site, count, 0.0);
+        const saltus_nsm_failure failure = {
+            SALTUS_NSM_COUNT, reaction, species, s->sites.slots[number].site, count, 0.0};
+        saltus_nsm_fail(s, failure);
     }
 }
 
@@ -150,8 +150,13 @@ SALTUS_LARGE_FN double saltus_nsm_sum_propensities(saltus_nsm *s, const saltus_n
     int bad = -1;
     const double total = saltus_mpd_total(&l->m, l->of, here->kind / 2, l->v, l->a, &bad);
     if (SALTUS_RARE(bad >= 0)) {
-        saltus_nsm_fail(s, SALTUS_NSM_PROPENSITY, bad, here->site, 0,
-                        total < SALTUS_INFINITY ? l->a[bad] : total);
+        const saltus_nsm_failure failure = {SALTUS_NSM_PROPENSITY,
+                                            bad,
+                                            -1,
+                                            here->site,
+                                            0,
+                                            total < SALTUS_INFINITY ? l->a[bad] : total};
+        saltus_nsm_fail(s, failure);
     }
     return total;
 }
@@ -204,7 +209,7 @@ SALTUS_LARGE_FN void saltus_nsm_draw_time(saltus_nsm *s, int32_t number, double 
 SALTUS_LARGE_FN void saltus_nsm_arrive(saltus_nsm *s, int64_t site, int species, double wait)
 {
     const int32_t number = saltus_nsm_alloc_slot(&s->sites, site);
-    saltus_nsm_change(s, number, species, 1);
+    saltus_nsm_change(s, number, species, 1, -1);
     saltus_nsm_draw_time(s, number, wait);
 }
 
@@ -229,7 +234,7 @@ SALTUS_FN void saltus_nsm_jump(saltus_nsm *s, int32_t number, int species, int d
     if (to >= 0 && saltus_nsm_slot_at(&s->sites, to) != SALTUS_NSM_EMPTY) {
         saltus_nsm_prefetch(&s->sites, saltus_nsm_slot_at(&s->sites, to));
     }
-    saltus_nsm_change(s, number, species, -1);
+    saltus_nsm_change(s, number, species, -1, -1);
     saltus_nsm_draw_time(s, number, wait);
     if (to >= 0) {
         saltus_nsm_arrive(s, to, species, wait_there);
@@ -243,7 +248,7 @@ SALTUS_LARGE_FN void saltus_nsm_fire(saltus_nsm *s, int32_t number, int reaction
     const saltus_tables *n = s->sites.l.of;
     ++s->tally.events;
     for (int c = n->change_row[reaction]; c < n->change_row[reaction + 1]; ++c) {
-        saltus_nsm_change(s, number, n->change_species[c], n->change_amount[c]);
+        saltus_nsm_change(s, number, n->change_species[c], n->change_amount[c], reaction);
         s->totals[n->change_species[c]] += n->change_amount[c];
     }
     saltus_nsm_draw_time(s, number, wait);
@@ -377,7 +382,7 @@ SALTUS_FN int saltus_nsm_advance(saltus_nsm *s, double until)
 /** Begin a trajectory at time 0, without particles. */
 SALTUS_FN void saltus_nsm_clear(saltus_nsm *s)
 {
-    const saltus_nsm_failure failure = {SALTUS_NSM_NO_FAILURE, 0, 0, 0, 0.0};
+    const saltus_nsm_failure failure = {SALTUS_NSM_NO_FAILURE, 0, 0, 0, 0, 0.0};
     saltus_nsm_sites_clear(&s->sites);
     for (int i = 0; i < s->sites.l.n_species; ++i) {
         s->totals[i] = 0;
@@ -396,7 +401,7 @@ SALTUS_FN void saltus_nsm_place(saltus_nsm *s, const uint32_t *sites, const uint
 {
     for (int i = 0; i < n; ++i) {
         if (species[i] < s->sites.l.n_species) {
-            saltus_nsm_change(s, saltus_nsm_alloc_slot(&s->sites, sites[i]), species[i], 1);
+            saltus_nsm_change(s, saltus_nsm_alloc_slot(&s->sites, sites[i]), species[i], 1, -1);
             ++s->totals[species[i]];
         }
     }
