@@ -132,7 +132,7 @@ saltus_status saltus_hybrid_create(const saltus_tables *t, double least, saltus_
     ARRAY(matrix, SALTUS_NOISE_MATRICES * m * m)
     ARRAY(vector, SALTUS_NOISE_VECTORS * m)
     ARRAY(bend, 2 * r)
-    ARRAY(turned, (size_t)t->n_triggers)
+    ARRAY(holds, (size_t)t->n_wavering)
     ARRAY(near, r)
     ARRAY(reach, s)
     ARRAY(counts, s)
@@ -196,7 +196,7 @@ void saltus_hybrid_destroy(saltus_hybrid *h)
                          h->matrix,
                          h->vector,
                          h->bend,
-                         h->turned,
+                         h->holds,
                          h->near,
                          h->reach,
                          h->counts,

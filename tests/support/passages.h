@@ -7,21 +7,26 @@
 #include <stdio.h>
 
 typedef struct passage {
-    int mean, threshold;
+    int mean;
+    const char *when; /* of P */
     double until, share;
 } passage;
 
-enum { N_PASSAGES = 3, PASSAGE_SIZE = 300 };
-static const passage passages[N_PASSAGES] = {
-    {2000, 2060, 3.0, 0.56980}, {2000, 2100, 30.0, 0.84391}, {20000, 20300, 10.0, 0.53471}};
+/* Counts go one by one, so a threshold, a count and a window above it are met alike. */
+enum { N_PASSAGES = 5, PASSAGE_SIZE = 300 };
+static const passage passages[N_PASSAGES] = {{2000, "P > 2060", 3.0, 0.56980},
+                                             {2000, "P == 2061", 3.0, 0.56980},
+                                             {2000, "P > 2060 && P < 2063", 3.0, 0.56980},
+                                             {2000, "P > 2100", 30.0, 0.84391},
+                                             {20000, "P > 20300", 10.0, 0.53471}};
 
 /* Its model, in which G becomes 1 there. */
 static inline void write_passage(const passage *c, char text[PASSAGE_SIZE])
 {
     (void)snprintf(text, PASSAGE_SIZE,
                    "species: {G: 0, P: %d}\nreactions:\n  make: 0 -> P @ %d\n"
-                   "  die: P -> 0 @ 1\nevents: {e: {when: P > %d, set: {G: 1}}}\n",
-                   c->mean, c->mean, c->threshold);
+                   "  die: P -> 0 @ 1\nevents: {e: {when: \"%s\", set: {G: 1}}}\n",
+                   c->mean, c->mean, c->when);
 }
 
 #endif

@@ -231,8 +231,9 @@ enum { SALTUS_FANOUT = 8, SALTUS_MAX_LEVELS = 11 };
     /* [bending] a row of bend[row][species]: 1 or -1, the way in which a species raises the laws   \
      * of that row; or 0, if they do not read it */                                                \
     X(int32_t, bend_of, t->n_bending)                                                              \
-    /* Triggers that read counts, and may turn and turn back within a leap; their rows. */         \
-    X(int32_t, wavering, t->n_wavering)                                                            \
+    /* Conditions of triggers that read counts, which may turn and turn back within a leap; their  \
+     * rows. */                                                                                    \
+    X(saltus_program, wavering, t->n_wavering)                                                     \
     X(int32_t, waver_of, t->n_wavering)                                                            \
     X(double, bend, (int64_t)t->n_bends * t->n_species)                                            \
     /* [row][reaction] 1, or -1 if fewer firings of it raise the laws of that row; 0: none do */   \
@@ -297,7 +298,7 @@ typedef struct saltus_tables {
     int32_t idles;      /**< a reaction that lacks reactants does nothing; else that is a failure */
     int32_t n_starts;   /**< of the settings, the last ones: values at time 0, in their order */
     int32_t has_tables; /**< some program has one: held, linear, spline */
-    int32_t n_bending, n_wavering; /**< laws, and triggers, to be looked at within a leap */
+    int32_t n_bending, n_wavering; /**< laws, and conditions, to be looked at within a leap */
     int32_t n_bends;               /**< rows of directions */
     int32_t n_thinned, n_drifts, n_bound_code, n_thinned_nodes;
     int32_t row_slots, n_turning; /**< intervals of clocks that turn, two numbers each; how many */

@@ -108,8 +108,8 @@ SALTUS_OUTLINE int saltus_noise_bends(saltus_trajectory *p, saltus_ode *o, int m
     return bends;
 }
 
-/* Whether triggers of a row are true or not as they are at the step's end, so many deviations of
- * these directions away from where it begins and ends; `deviation` is one of these. */
+/* Whether conditions of a row are otherwise than at the step's end so many deviations of these
+ * directions away from where it begins and ends; `deviation` is one of these. */
 SALTUS_OUTLINE int saltus_noise_row_wavers(saltus_trajectory *p, saltus_ode *o, int row,
                                            const double *deviation)
 {
@@ -120,9 +120,7 @@ SALTUS_OUTLINE int saltus_noise_row_wavers(saltus_trajectory *p, saltus_ode *o, 
         saltus_noise_place(p, o, k % 2 == 0 ? o->theta : 0.0, k / 2 % 2 == 0 ? far : -far,
                            deviation);
         for (int i = 0; i < n->n_wavering; ++i) {
-            const int trigger = n->wavering[i];
-            if (n->waver_of[i] == row &&
-                o->hybrid->turned[trigger] != saltus_trajectory_is_on(p, trigger)) {
+            if (n->waver_of[i] == row && o->hybrid->holds[i] != saltus_trajectory_holds(p, i)) {
                 return 1;
             }
         }
@@ -194,12 +192,12 @@ SALTUS_OUTLINE int saltus_noise_wavers(saltus_trajectory *p, saltus_ode *o, int 
         return 0;
     }
     for (int i = 0; i < n->n_wavering; ++i) {
-        h->turned[n->wavering[i]] = (uint8_t)saltus_trajectory_is_on(p, n->wavering[i]);
+        h->holds[i] = (uint8_t)saltus_trajectory_holds(p, i);
     }
     for (int row = 0; row < n->n_bends && !wavers; ++row) {
-        const int triggers = saltus_row_triggers(n, row);
-        const int is_shared = triggers + saltus_row_laws(n, row) > 1;
-        for (int only = -1; only < h->n_real && triggers > 0 && !wavers; ++only) {
+        const int conditions = saltus_row_conditions(n, row);
+        const int is_shared = conditions + saltus_row_laws(n, row) > 1;
+        for (int only = -1; only < h->n_real && conditions > 0 && !wavers; ++only) {
             if (only < 0 ||
                 (is_shared && n->bend[(int64_t)row * n->n_species + h->real[only]] != 0.0)) {
                 saltus_noise_sum(p, h, m, var, row, only, deviation);
@@ -229,8 +227,7 @@ SALTUS_OUTLINE int saltus_near_along(saltus_trajectory *p, saltus_hybrid *h, int
         }
         saltus_trajectory_run_live_rules(p);
         for (int i = 0; i < n->n_wavering; ++i) {
-            if (n->waver_of[i] == row &&
-                h->turned[n->wavering[i]] != saltus_trajectory_is_on(p, n->wavering[i])) {
+            if (n->waver_of[i] == row && h->holds[i] != saltus_trajectory_holds(p, i)) {
                 near = k < 4 ? 2 : 1;
             }
         }
@@ -279,13 +276,13 @@ SALTUS_OUTLINE void saltus_near_find(saltus_trajectory *p, saltus_hybrid *h)
     p->v[n->row_time] = p->t;
     saltus_trajectory_run_live_rules(p);
     for (int i = 0; i < n->n_wavering; ++i) {
-        h->turned[n->wavering[i]] = (uint8_t)saltus_trajectory_is_on(p, n->wavering[i]);
+        h->holds[i] = (uint8_t)saltus_trajectory_holds(p, i);
     }
     for (int row = 0; row < n->n_bends; ++row) {
-        const int triggers = saltus_row_triggers(n, row);
-        const int is_shared = triggers + saltus_row_laws(n, row) > 1;
-        int near = triggers > 0 ? saltus_near_along(p, h, row, -1) : 0;
-        for (int s = 0; s < n->n_species && triggers > 0 && is_shared && near < 2; ++s) {
+        const int conditions = saltus_row_conditions(n, row);
+        const int is_shared = conditions + saltus_row_laws(n, row) > 1;
+        int near = conditions > 0 ? saltus_near_along(p, h, row, -1) : 0;
+        for (int s = 0; s < n->n_species && conditions > 0 && is_shared && near < 2; ++s) {
             const int own = saltus_near_along(p, h, row, s);
             near = own > near ? own : near;
         }

@@ -74,11 +74,11 @@ typedef struct saltus_hybrid {
     /* Of noise.h: matrices and vectors of components. */
     double *matrix;
     double *vector;
-    double *bend;    /* [reaction][2] a law on the mean path, and its mean over deviations */
-    uint8_t *turned; /* [trigger] whether it is true on the mean path, or as counts are */
-    uint8_t *near;   /* [reaction] 2: its firings may soon turn a trigger; 1: before long */
-    double *reach;   /* [species] the most molecules that a firing of what may flow changes */
-    double *counts;  /* [species] rows, while others stand in their place */
+    double *bend;   /* [reaction][2] a law on the mean path, and its mean over deviations */
+    uint8_t *holds; /* [wavering] whether it holds on the mean path, or as counts are */
+    uint8_t *near;  /* [reaction] 2: its firings may soon turn a trigger; 1: before long */
+    double *reach;  /* [species] the most molecules that a firing of what may flow changes */
+    double *counts; /* [species] rows, while others stand in their place */
 } saltus_hybrid;
 
 /* The reaction of law i of those that change between events: those that flow, then those that move.

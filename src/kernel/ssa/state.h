@@ -239,6 +239,7 @@ typedef struct saltus_leap {
     double *second;        /* [reaction] firings that are drawn for the second half of a leap */
     double fired;          /* firings of all reactions in a leap */
     uint8_t *critical;     /* [reaction] */
+    uint8_t *holds;        /* [wavering] whether it holds where the leap begins */
 #if !SALTUS_DEVICE
     saltus_words words;
     void (*fill)(uint64_t seed, uint64_t trajectory, uint32_t *stream, saltus_words *words);
@@ -382,7 +383,8 @@ SALTUS_FN int32_t saltus_ode_components(const saltus_tables *t, int is_mean)
     X(double, leap, first, t->n_bending)                                                           \
     X(int64_t, leap, change, t->n_species)                                                         \
     X(double, leap, second, t->n_reactions)                                                        \
-    X(uint8_t, leap, critical, t->n_reactions)
+    X(uint8_t, leap, critical, t->n_reactions)                                                     \
+    X(uint8_t, leap, holds, t->n_wavering)
 /* of n components; those of a step first */
 #define SALTUS_ODE_STEP_ARRAYS(X)                                                                  \
     X(double, ode, y, n)                                                                           \

@@ -151,7 +151,14 @@ SALTUS_FN int saltus_trajectory_is_on(saltus_trajectory *p, int i)
     return value != 0.0 && value == value;
 }
 
-/** Whether they turn it. */
+/** Whether condition number i of those that may waver holds then. */
+SALTUS_FN int saltus_trajectory_holds(saltus_trajectory *p, int i)
+{
+    const double value = saltus_trajectory_value(p, p->n->wavering[i]);
+    return value != 0.0 && value == value;
+}
+
+/** Whether they turn trigger number i. */
 SALTUS_FN int saltus_trajectory_turns(saltus_trajectory *p, int i)
 {
     return saltus_trajectory_is_on(p, i) != p->on[SALTUS_AT(i)];
@@ -310,14 +317,14 @@ SALTUS_FN int saltus_row_laws(const saltus_tables *n, int row)
     return laws;
 }
 
-/** How many triggers that may waver have it. */
-SALTUS_FN int saltus_row_triggers(const saltus_tables *n, int row)
+/** How many conditions that may waver have it. */
+SALTUS_FN int saltus_row_conditions(const saltus_tables *n, int row)
 {
-    int triggers = 0;
+    int conditions = 0;
     for (int i = 0; i < n->n_wavering; ++i) {
-        triggers += n->waver_of[i] == row;
+        conditions += n->waver_of[i] == row;
     }
-    return triggers;
+    return conditions;
 }
 
 /** Whether the counts, rules and time as they are now turn a flag or a trigger, so that

@@ -155,7 +155,7 @@ SALTUS_FN int saltus_leap_bends(saltus_trajectory *p, saltus_direct *d, saltus_l
     return bends || saltus_tau_relaxes(&l->tau) < steepness * step;
 }
 
-/* Whether a trigger of a row of directions turns where what it reads is moved to some side, as
+/* Whether a condition of a row of directions turns where what it reads is moved to some side, as
  * saltus_leap_lean has it; without the drift, too, which may lead back. */
 SALTUS_FN int saltus_leap_turns(saltus_trajectory *p, const saltus_leap *l, double step, int row,
                                 int only)
@@ -167,7 +167,7 @@ SALTUS_FN int saltus_leap_turns(saltus_trajectory *p, const saltus_leap *l, doub
             look < 2 ? SALTUS_WAVER_SIDE * saltus_tau_side(look) : saltus_tau_side(look - 2);
         saltus_leap_lean(p, l, step, row, only, k % 2, side);
         for (int i = 0; i < n->n_wavering; ++i) {
-            if (n->waver_of[i] == row && saltus_trajectory_turns(p, n->wavering[i])) {
+            if (n->waver_of[i] == row && saltus_trajectory_holds(p, i) != l->holds[SALTUS_AT(i)]) {
                 return 1;
             }
         }
@@ -175,19 +175,19 @@ SALTUS_FN int saltus_leap_turns(saltus_trajectory *p, const saltus_leap *l, doub
     return 0;
 }
 
-/* Whether a trigger wavers in a leap of so long: one that turns, and maybe back, where the leap may
- * lead to, would be missed, or come late. What it reads is moved in the directions of its row, and
- * where others share that, each species by itself, too. */
+/* Whether a trigger wavers in a leap of so long: one of whose conditions turns, and maybe back,
+ * where the leap may lead to, would be missed, or come late. What it reads is moved in the
+ * directions of its row, and where others share that, each species by itself, too. */
 SALTUS_FN int saltus_leap_wavers(saltus_trajectory *p, const saltus_leap *l, double step)
 {
     const saltus_tables *n = p->n;
     for (int row = 0; SALTUS_EVENTS && n->n_wavering > 0 && row < n->n_bends; ++row) {
-        const int triggers = saltus_row_triggers(n, row);
-        const int is_shared = triggers + saltus_row_laws(n, row) > 1;
-        if (triggers > 0 && saltus_leap_turns(p, l, step, row, -1)) {
+        const int conditions = saltus_row_conditions(n, row);
+        const int is_shared = conditions + saltus_row_laws(n, row) > 1;
+        if (conditions > 0 && saltus_leap_turns(p, l, step, row, -1)) {
             return 1;
         }
-        for (int s = 0; s < n->n_species && triggers > 0 && is_shared; ++s) {
+        for (int s = 0; s < n->n_species && conditions > 0 && is_shared; ++s) {
             if (n->bend[(int64_t)row * n->n_species + s] != 0.0 &&
                 saltus_leap_turns(p, l, step, row, s)) {
                 return 1;
@@ -204,6 +204,9 @@ SALTUS_OUTLINE double saltus_leap_unbent(saltus_trajectory *p, saltus_direct *d,
                                          double step, double total, double left)
 {
     double within = step < left ? step : left;
+    for (int i = 0; SALTUS_EVENTS && i < p->n->n_wavering; ++i) {
+        l->holds[SALTUS_AT(i)] = (uint8_t)saltus_trajectory_holds(p, i);
+    }
     saltus_leap_sway(p->n, d, l);
     while (saltus_leap_bends(p, d, l, within) || saltus_leap_wavers(p, l, within)) {
         step = within = 0.5 * within;

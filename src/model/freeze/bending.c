@@ -1,7 +1,7 @@
-/* Laws that may bend within a leap, and triggers that may waver: what tau-leaping looks at beyond
- * orders. An order bounds by how much a law changes while nothing cancels and nothing jumps; of a
- * difference of counts, a comparison, a rounding, or a function of which nothing is known it tells
- * nothing. */
+/* Laws that may bend within a leap, and conditions of triggers that may waver: what tau-leaping and
+ * hybrid look at beyond orders. An order bounds by how much a law changes while nothing cancels and
+ * nothing jumps; of a difference of counts, a comparison, a rounding, or a function of which
+ * nothing is known it tells nothing. */
 #include "core/memory.h"
 #include "model/freeze/freeze.h"
 
@@ -205,9 +205,9 @@ static int place(pointer *p, const saltus_expr *e, double *bend)
     return row;
 }
 
-/* The directions of each law and each trigger, into as few rows as go. */
-static saltus_status point_all(saltus_freezer *f, const saltus_expr *const *triggers, double *bend,
-                               int32_t *bend_of, int32_t *waver_of, saltus_error *err)
+/* The directions of each law and each condition, into as few rows as go. */
+static saltus_status point_all(saltus_freezer *f, double *bend, int32_t *bend_of, int32_t *waver_of,
+                               saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_tables *t = &f->net->tables;
@@ -221,7 +221,7 @@ static saltus_status point_all(saltus_freezer *f, const saltus_expr *const *trig
         bend_of[i] = place(&p, f->steps[t->bending[i]].law, bend);
     }
     for (int i = 0; i < t->n_wavering; ++i) {
-        waver_of[i] = place(&p, triggers[t->wavering[i]], bend);
+        waver_of[i] = place(&p, f->conditions[i], bend);
     }
 done:
     saltus_free(p.signs);
@@ -283,21 +283,86 @@ done:
     return status;
 }
 
-saltus_status saltus_find_bending(saltus_freezer *f, const saltus_expr *const *triggers,
-                                  saltus_error *err)
+/* Conditions of a trigger, at most so many as it has nodes. */
+typedef struct condition_list {
+    saltus_freezer *f;
+    const saltus_expr **list;
+    size_t n, capacity;
+    bool failed;
+} condition_list;
+
+static void add_condition(condition_list *c, const saltus_expr *e)
+{
+    const saltus_expr **list =
+        e ? saltus_grow((void *)c->list, c->n, &c->capacity, sizeof *list) : NULL;
+    c->failed |= !list;
+    if (list) {
+        c->list = list;
+        list[c->n++] = e;
+    }
+}
+
+/* What is joined by and, or, xor and not is looked at one by one: a window, as A > 10 && A < 14, is
+ * passed where one of its conditions turns. What equals a count lies where it is passed. */
+static void list_conditions(condition_list *c, const saltus_expr *e)
+{
+    switch (e->op) {
+    case SALTUS_OP_AND:
+    case SALTUS_OP_OR:
+    case SALTUS_OP_XOR:
+    case SALTUS_OP_NOT:
+        for (int i = 0; i < e->n_args; ++i) {
+            list_conditions(c, e->args[i]);
+        }
+        return;
+    case SALTUS_OP_EQ:
+    case SALTUS_OP_NE:
+        if (saltus_reads_counts(c->f, e)) {
+            add_condition(c, saltus_expr_2(c->f->arena, SALTUS_OP_LT, e->args[0], e->args[1]));
+        }
+        break;
+    default:
+        break;
+    }
+    if (saltus_reads_counts(c->f, e)) {
+        add_condition(c, e);
+    }
+}
+
+saltus_status saltus_list_wavering(saltus_freezer *f, const saltus_expr *const *triggers,
+                                   saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_tables *t = &f->net->tables;
-    const size_t n_reactions = (size_t)t->n_reactions, n_triggers = (size_t)t->n_triggers;
-    int32_t *list = saltus_calloc(n_reactions + 1, sizeof *list);
-    int32_t *wavering = saltus_arena_alloc(f->arena, (n_triggers + 1) * sizeof *wavering);
-    SALTUS_NEED(list && wavering);
-    SALTUS_TRY(list_all(f, list, &t->n_bending, err));
+    condition_list c = {.f = f};
     for (int i = 0; i < t->n_triggers; ++i) {
-        if (saltus_reads_counts(f, triggers[i])) {
-            wavering[t->n_wavering++] = i;
-        }
+        list_conditions(&c, triggers[i]);
     }
+    if (c.failed) {
+        SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
+    }
+    f->wavering = saltus_arena_alloc(f->arena, (c.n + 1) * sizeof *f->wavering);
+    f->conditions = saltus_arena_alloc(f->arena, (c.n + 1) * sizeof *f->conditions);
+    SALTUS_NEED(f->wavering && f->conditions);
+    for (size_t i = 0; i < c.n; ++i) {
+        f->conditions[i] = c.list[i];
+        SALTUS_TRY(saltus_compile(f, c.list[i], &f->wavering[i], err));
+    }
+    t->wavering = f->wavering;
+    t->n_wavering = (int32_t)c.n;
+done:
+    saltus_free((void *)c.list);
+    return status;
+}
+
+saltus_status saltus_find_bending(saltus_freezer *f, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    saltus_tables *t = &f->net->tables;
+    const size_t n_reactions = (size_t)t->n_reactions;
+    int32_t *list = saltus_calloc(n_reactions + 1, sizeof *list);
+    SALTUS_NEED(list);
+    SALTUS_TRY(list_all(f, list, &t->n_bending, err));
     if (t->n_bending + t->n_wavering > 0) {
         const size_t n_bending = (size_t)t->n_bending, n_wavering = (size_t)t->n_wavering;
         int32_t *bending = saltus_arena_alloc(f->arena, (n_bending + 1) * sizeof *bending);
@@ -316,11 +381,10 @@ saltus_status saltus_find_bending(saltus_freezer *f, const saltus_expr *const *t
         }
         t->bending = bending;
         t->bending_of = of;
-        t->wavering = wavering;
         t->waver_of = waver_of;
         t->bend = bend;
         t->bend_of = bend_of;
-        SALTUS_TRY(point_all(f, triggers, bend, bend_of, waver_of, err));
+        SALTUS_TRY(point_all(f, bend, bend_of, waver_of, err));
         SALTUS_TRY(find_ways(f, err));
     }
 done:

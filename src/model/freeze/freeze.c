@@ -523,6 +523,7 @@ static saltus_status freeze(void *user, saltus_error *err)
     SALTUS_TRY(saltus_fill_delays(&f, err));
     SALTUS_TRY(saltus_fill_thinned(&f, err));
     SALTUS_TRY(saltus_fill_events(&f, triggers, err));
+    SALTUS_TRY(saltus_list_wavering(&f, triggers, err));
     SALTUS_TRY(saltus_fill_starts(&f, err));
     SALTUS_TRY(saltus_compile_rates(&f, triggers, err));
     SALTUS_TRY(saltus_fill_moving(&f, err));
@@ -534,7 +535,7 @@ static saltus_status freeze(void *user, saltus_error *err)
     SALTUS_TRY(name_steps(&f, err));
     SALTUS_TRY(saltus_find_live_rules(&f, err));
     SALTUS_TRY(saltus_freeze_orders(&f, triggers, err));
-    SALTUS_TRY(saltus_find_bending(&f, triggers, err));
+    SALTUS_TRY(saltus_find_bending(&f, err));
     if (model->space) {
         SALTUS_TRY(saltus_freeze_lattice(&f, err));
     } else {

@@ -139,6 +139,8 @@ typedef struct saltus_freezer {
     saltus_kink *kinks;
     saltus_program *rule_programs; /* these stand in the tables, in the network's arena */
     saltus_trigger *triggers;
+    saltus_program *wavering;       /* [n_wavering], in the arena, */
+    const saltus_expr **conditions; /* of these */
     saltus_setting *settings;
 } saltus_freezer;
 
@@ -419,10 +421,13 @@ SALTUS_MUST_CHECK saltus_status saltus_freeze_orders(saltus_freezer *f,
                                                      saltus_error *err);
 
 /* bending.c */
-/** Which laws may bend within a leap, and the counts that they read; behind orders. */
-SALTUS_MUST_CHECK saltus_status saltus_find_bending(saltus_freezer *f,
-                                                    const saltus_expr *const *triggers,
-                                                    saltus_error *err);
+/** The conditions of triggers that read counts, compiled; before rows are final. */
+SALTUS_MUST_CHECK saltus_status saltus_list_wavering(saltus_freezer *f,
+                                                     const saltus_expr *const *triggers,
+                                                     saltus_error *err);
+/** Which laws may bend within a leap, and the counts that these and conditions read; behind orders.
+ */
+SALTUS_MUST_CHECK saltus_status saltus_find_bending(saltus_freezer *f, saltus_error *err);
 
 /* info_lattice.c */
 /** Print size, step, faces, compartments, site types, particles, reactions and warnings of a frozen

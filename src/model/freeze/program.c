@@ -416,6 +416,9 @@ void saltus_place_rows(saltus_freezer *f)
         t->delay.result = saltus_final_row(n, t->delay.result);
         t->priority.result = saltus_final_row(n, t->priority.result);
     }
+    for (int i = 0; i < n->n_wavering; ++i) {
+        f->wavering[i].result = saltus_final_row(n, f->wavering[i].result);
+    }
     for (int i = 0; i < n->n_settings; ++i) {
         f->settings[i].value.result = saltus_final_row(n, f->settings[i].value.result);
     }
