@@ -95,6 +95,18 @@ static bool may_lack(const saltus_tables *n, int reaction)
     return may && !(n->n_delayed > 0 && n->delayed_of[reaction] >= 0);
 }
 
+/* Whether a reaction changes what conditions of triggers read. */
+static bool is_watched(const saltus_tables *n, int reaction)
+{
+    bool is = false;
+    for (int c = n->change_row[reaction]; c < n->change_row[reaction + 1]; ++c) {
+        for (int i = 0; i < n->n_wavering; ++i) {
+            is |= n->bend[(int64_t)n->waver_of[i] * n->n_species + n->change_species[c]] != 0.0;
+        }
+    }
+    return is;
+}
+
 #define ARRAY(name, size)                                     \
     h->name = saltus_calloc((size_t)(size), sizeof *h->name); \
     SALTUS_NEED(h->name);
@@ -134,13 +146,14 @@ saltus_status saltus_hybrid_create(const saltus_tables *t, double least, saltus_
     ARRAY(bend, 2 * r)
     ARRAY(holds, (size_t)t->n_wavering)
     ARRAY(near, r)
-    ARRAY(reach, s)
+    ARRAY(is_watched, r)
     ARRAY(counts, s)
     for (int i = 0; i < t->n_reactions; ++i) {
         read_law(&w, i);
         row[i + 1] = (int32_t)w.n_found;
         drifts[i] = w.drifts;
         is_event[i] = t->n_delayed > 0 && t->delayed_of[i] >= 0;
+        h->is_watched[i] = is_watched(t, i);
         h->has_factors &= t->law_program[i] < 0;
         if (may_lack(t, i)) {
             lacking[h->n_may_lack++] = i;
@@ -198,7 +211,7 @@ void saltus_hybrid_destroy(saltus_hybrid *h)
                          h->bend,
                          h->holds,
                          h->near,
-                         h->reach,
+                         h->is_watched,
                          h->counts,
                          (void *)(uintptr_t)h->read_row,
                          (void *)(uintptr_t)h->read,

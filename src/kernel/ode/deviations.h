@@ -208,87 +208,49 @@ SALTUS_OUTLINE int saltus_noise_wavers(saltus_trajectory *p, saltus_ode *o, int 
     return wavers;
 }
 
-/* How near triggers of a row are, 2, 1 or 0: along all counts that they read of which firings of
- * what may flow change some, by shares, so that sums move as by so many firings; or along one. */
-SALTUS_OUTLINE int saltus_near_along(saltus_trajectory *p, saltus_hybrid *h, int row, int only)
+/* How near triggers are to a reaction, 2, 1 or 0: whether a condition turns where it has fired so
+ * often, or has not; half as often first. Whether one that is not held is 1 does not matter. */
+SALTUS_OUTLINE int saltus_near_of(saltus_trajectory *p, const saltus_hybrid *h, int r)
 {
     const saltus_tables *n = p->n;
-    const double *bend = n->bend + (int64_t)row * n->n_species;
-    int near = 0, n_moved = 0;
-    for (int s = 0; s < n->n_species; ++s) {
-        n_moved += (only < 0 || s == only) && h->reach[s] * bend[s] != 0.0;
-    }
-    for (int k = 0; k < 8 && near < 2 && n_moved > 0; ++k) { /* to both sides, first half as far */
-        const double far = SALTUS_NEAR_FIRINGS * (k < 4 ? 1.0 : 2.0) * (k % 4 < 2 ? 0.5 : 1.0),
-                     share = (k % 2 == 0 ? far : -far) / n_moved;
-        for (int s = 0; s < n->n_species; ++s) {
-            h->counts[s] = p->v[s];
-            p->v[s] += only < 0 || s == only ? bend[s] * h->reach[s] * share : 0.0;
+    const int first = n->change_row[r], end = n->change_row[r + 1],
+              looks = h->flows[r] == SALTUS_IS_HELD ? 8 : 4;
+    int near = 0;
+    for (int k = 0; k < looks && near < 2; ++k) {
+        const double far = SALTUS_NEAR_FIRINGS * (k < 4 ? 1.0 : 2.0) * (k % 4 < 2 ? 0.5 : 1.0);
+        for (int c = first; c < end; ++c) {
+            double *count = &p->v[n->change_species[c]];
+            const double x = *count + (k % 2 == 0 ? far : -far) * (double)n->change_amount[c];
+            h->counts[c - first] = *count;
+            *count = x > 0.0 ? x : 0.0;
         }
         saltus_trajectory_run_live_rules(p);
         for (int i = 0; i < n->n_wavering; ++i) {
-            if (n->waver_of[i] == row && h->holds[i] != saltus_trajectory_holds(p, i)) {
+            if (h->holds[i] != saltus_trajectory_holds(p, i)) {
                 near = k < 4 ? 2 : 1;
             }
         }
-        for (int s = 0; s < n->n_species; ++s) {
-            p->v[s] = h->counts[s];
+        for (int c = first; c < end; ++c) {
+            p->v[n->change_species[c]] = h->counts[c - first];
         }
     }
     return near;
 }
 
-/* Reactions are as near to triggers of a row as these are, if they change what is read there. */
-SALTUS_FN void saltus_near_mark(const saltus_tables *n, saltus_hybrid *h, int row, int near)
-{
-    const double *bend = n->bend + (int64_t)row * n->n_species;
-    for (int r = 0; r < n->n_reactions; ++r) {
-        int moves = 0;
-        for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
-            moves |= bend[n->change_species[c]] != 0.0;
-        }
-        h->near[r] = (uint8_t)(moves && near > h->near[r] ? near : h->near[r]);
-    }
-}
-
-/** Find which triggers are near, into h->near, for saltus_split_check: where single firings decide
- * whether a threshold is crossed, and how often, what it follows fires. The rows hold the state. */
+/** Find the reactions that triggers are near to, into h->near, for saltus_split_check: where single
+ * firings decide whether a threshold is crossed, and how often, they fire. The rows hold the state.
+ */
 SALTUS_OUTLINE void saltus_near_find(saltus_trajectory *p, saltus_hybrid *h)
 {
     const saltus_tables *n = p->n;
-    int may_flow = 0;
-    for (int s = 0; s < n->n_species; ++s) {
-        h->reach[s] = 0.0;
-    }
-    for (int r = 0; r < n->n_reactions; ++r) {
-        const int may = saltus_split_may_flow(p, h, r);
-        for (int c = n->change_row[r]; c < n->change_row[r + 1] && may; ++c) {
-            double *reach = &h->reach[n->change_species[c]];
-            const double size = saltus_abs((double)n->change_amount[c]);
-            *reach = size > *reach ? size : *reach;
-        }
-        h->near[r] = 0;
-        may_flow |= may;
-    }
-    if (!may_flow) {
-        return;
-    }
     p->v[n->row_time] = p->t;
     saltus_trajectory_run_live_rules(p);
     for (int i = 0; i < n->n_wavering; ++i) {
         h->holds[i] = (uint8_t)saltus_trajectory_holds(p, i);
     }
-    for (int row = 0; row < n->n_bends; ++row) {
-        const int conditions = saltus_row_conditions(n, row);
-        const int is_shared = conditions + saltus_row_laws(n, row) > 1;
-        int near = conditions > 0 ? saltus_near_along(p, h, row, -1) : 0;
-        for (int s = 0; s < n->n_species && conditions > 0 && is_shared && near < 2; ++s) {
-            const int own = saltus_near_along(p, h, row, s);
-            near = own > near ? own : near;
-        }
-        if (near > 0) {
-            saltus_near_mark(n, h, row, near);
-        }
+    for (int r = 0; r < n->n_reactions; ++r) {
+        const int may_turn = h->is_watched[r] && saltus_split_may_flow(p, h, r);
+        h->near[r] = (uint8_t)(may_turn ? saltus_near_of(p, h, r) : 0);
     }
     saltus_trajectory_run_live_rules(p);
 }

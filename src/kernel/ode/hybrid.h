@@ -93,13 +93,21 @@ SALTUS_FN saltus_failure saltus_hybrid_begin(saltus_trajectory *p, saltus_direct
     return saltus_hybrid_rebuild(p, d, o->hybrid);
 }
 
-/* What has stopped to flow is whole from then on. */
+/* What has stopped to flow is whole from then on. What flows on is given what rounding has taken of
+ * it, which else would be noise, as often as something stops. */
 SALTUS_OUTLINE saltus_failure saltus_hybrid_stop(saltus_trajectory *p, saltus_hybrid *h)
 {
+    const saltus_tables *n = p->n;
     if (saltus_split_round(p, h, 0) != SALTUS_FINE) {
         return p->failure;
     }
     saltus_split_put_whole(p, h);
+    for (int b = 0; b < h->n_basis; ++b) {
+        const int r = h->basis[b], flows = h->flows[r] == SALTUS_FLOWS;
+        for (int c = n->change_row[r]; c < n->change_row[r + 1] && flows; ++c) {
+            p->v[n->change_species[c]] += h->extent[b] * (double)n->change_amount[c];
+        }
+    }
     saltus_trajectory_run_live_rules(p);
     return SALTUS_FINE;
 }
@@ -356,10 +364,16 @@ SALTUS_OUTLINE int saltus_hybrid_triggers(saltus_trajectory *p, saltus_ode *o)
 /* After something changed at the present time: triggers, then the split. */
 SALTUS_FN saltus_failure saltus_hybrid_follow(saltus_trajectory *p, saltus_direct *d, saltus_ode *o)
 {
-    const int turns = p->n->watches_state ? saltus_hybrid_triggers(p, o) : 0;
-    return turns == 2 ? p->failure
-           : turns    ? saltus_hybrid_settle(p, d, o, 0)
-                      : saltus_hybrid_look(p, d, o);
+    const uint64_t kicks = o->hybrid->kicks;
+    int turns = p->n->watches_state ? saltus_hybrid_triggers(p, o) : 0;
+    if (!turns) {
+        if (saltus_hybrid_look(p, d, o) != SALTUS_FINE) {
+            return p->failure;
+        }
+        /* what stops to flow is rounded, maybe across a threshold */
+        turns = p->n->watches_state && o->hybrid->kicks != kicks ? saltus_hybrid_triggers(p, o) : 0;
+    }
+    return turns == 2 ? p->failure : turns ? saltus_hybrid_settle(p, d, o, 0) : SALTUS_FINE;
 }
 
 /* Go to the next event where nothing moves: as saltus_direct_run does. Returns -1 when the

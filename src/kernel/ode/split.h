@@ -45,6 +45,7 @@ typedef struct saltus_hybrid {
         *read;               /* [reaction + 1], [..] species that a law reads, by rules too */
     const uint8_t *drifts;   /* [reaction] its law reads the time, or a rate rule's variable */
     const uint8_t *is_event; /* [reaction] it never flows */
+    uint8_t *is_watched;     /* [reaction] it changes what triggers read */
     const int32_t *by_size;  /* [reaction] those that change fewer molecules first */
     const int32_t *may_lack; /* [n_may_lack] reactions that may lack reactants, and then idle */
     int32_t n_may_lack;
@@ -77,8 +78,7 @@ typedef struct saltus_hybrid {
     double *bend;   /* [reaction][2] a law on the mean path, and its mean over deviations */
     uint8_t *holds; /* [wavering] whether it holds on the mean path, or as counts are */
     uint8_t *near;  /* [reaction] 2: its firings may soon turn a trigger; 1: before long */
-    double *reach;  /* [species] the most molecules that a firing of what may flow changes */
-    double *counts; /* [species] rows, while others stand in their place */
+    double *counts; /* [change of a reaction] rows, while others stand in their place */
 } saltus_hybrid;
 
 /* The reaction of law i of those that change between events: those that flow, then those that move.

@@ -84,6 +84,7 @@ enum { MOST_BENDS = 8, MOST_VISITS = 10000000 };
 typedef struct pointer {
     saltus_freezer *f;
     double *signs; /* [variable] of a count or a rule that was met; else 0 */
+    bool *differs; /* [variable] it was met with both signs */
     int *met;      /* these variables */
     double *own;   /* [species] the same, of one expression */
     size_t n, n_visits;
@@ -122,11 +123,47 @@ static void point(pointer *p, const saltus_expr *e, double sign)
         if ((role == SALTUS_ROLE_COUNT || role == SALTUS_ROLE_RULE) &&
             p->signs[e->variable] == 0.0) {
             p->signs[e->variable] = sign;
+            p->differs[e->variable] = false;
             p->met[p->n++] = e->variable;
         }
+        p->differs[e->variable] |= p->signs[e->variable] == -sign;
     }
     for (int i = 0; i < e->n_args; ++i) {
         point(p, e->args[i], falls_with(p->f, e, i) ? -sign : sign);
+    }
+}
+
+/* In which direction a count raises a comparison, at time 0 and not through rules; 0: in none. */
+static double rises_with(const saltus_freezer *f, const saltus_expr *e, int variable)
+{
+    const double kept = f->values[variable];
+    double rise = 0.0;
+    if (e->n_args != 2 || saltus_expr_any(e, is_unknown, (void *)f)) {
+        return 0.0;
+    }
+    for (int way = -1; way <= 1; way += 2) {
+        f->values[variable] = kept + way;
+        rise += way * (saltus_expr_value(e->args[0], f->values, 0.0) -
+                       saltus_expr_value(e->args[1], f->values, 0.0));
+    }
+    f->values[variable] = kept;
+    const double sign = rise > 0.0 ? 1.0 : rise < 0.0 ? -1.0 : 0.0;
+    return falls_with(f, e, 0) ? -sign : sign;
+}
+
+/* A count on both sides of a comparison, as X in 0.5 (X + Y) < X, has the direction in which it
+ * raises that at time 0. */
+static void settle_signs(pointer *p, const saltus_expr *e)
+{
+    const saltus_op op = e->op;
+    const bool compares =
+        op == SALTUS_OP_LT || op == SALTUS_OP_LE || op == SALTUS_OP_GT || op == SALTUS_OP_GE;
+    for (size_t k = 0; k < p->n && compares; ++k) {
+        const int v = p->met[k];
+        if (p->differs[v] && p->f->net->bindings[v].role == SALTUS_ROLE_COUNT) {
+            const double sign = rises_with(p->f, e, v);
+            p->signs[v] = sign != 0.0 ? sign : p->signs[v];
+        }
     }
 }
 
@@ -189,6 +226,7 @@ static int place(pointer *p, const saltus_expr *e, double *bend)
             point(p, p->f->rules[v], p->signs[v]);
         }
     }
+    settle_signs(p, e);
     int row = 0;
     memset(p->own, 0, n_species * sizeof *p->own);
     (void)put_in(p, p->own, false);
@@ -214,9 +252,10 @@ static saltus_status point_all(saltus_freezer *f, double *bend, int32_t *bend_of
     const size_t n_variables = f->model->n_variables + 1;
     pointer p = {.f = f};
     p.signs = saltus_calloc(n_variables, sizeof *p.signs);
+    p.differs = saltus_calloc(n_variables, sizeof *p.differs);
     p.met = saltus_calloc(n_variables, sizeof *p.met);
     p.own = saltus_calloc((size_t)t->n_species + 1, sizeof *p.own);
-    SALTUS_NEED(p.signs && p.met && p.own);
+    SALTUS_NEED(p.signs && p.differs && p.met && p.own);
     for (int i = 0; i < t->n_bending; ++i) {
         bend_of[i] = place(&p, f->steps[t->bending[i]].law, bend);
     }
@@ -225,6 +264,7 @@ static saltus_status point_all(saltus_freezer *f, double *bend, int32_t *bend_of
     }
 done:
     saltus_free(p.signs);
+    saltus_free(p.differs);
     saltus_free(p.met);
     saltus_free(p.own);
     return status;
