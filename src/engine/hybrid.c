@@ -4,6 +4,7 @@
 #include "kernel/ode/noise.h"
 #include "model/network/network.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Which species are read, and whether something that moves by itself is. */
@@ -147,6 +148,7 @@ saltus_status saltus_hybrid_create(const saltus_tables *t, double least, saltus_
     ARRAY(holds, (size_t)t->n_wavering)
     ARRAY(near, r)
     ARRAY(is_watched, r)
+    ARRAY(reach, s)
     ARRAY(counts, s)
     for (int i = 0; i < t->n_reactions; ++i) {
         read_law(&w, i);
@@ -161,6 +163,11 @@ saltus_status saltus_hybrid_create(const saltus_tables *t, double least, saltus_
     }
     if (w.failed) {
         SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
+    }
+    for (int c = 0; c < t->change_row[t->n_reactions]; ++c) {
+        double *reach = &h->reach[t->change_species[c]];
+        const double size = fabs((double)t->change_amount[c]);
+        *reach = size > *reach ? size : *reach;
     }
     sort_by_size(t, by_size);
     h->read_row = row;
@@ -212,6 +219,7 @@ void saltus_hybrid_destroy(saltus_hybrid *h)
                          h->holds,
                          h->near,
                          h->is_watched,
+                         h->reach,
                          h->counts,
                          (void *)(uintptr_t)h->read_row,
                          (void *)(uintptr_t)h->read,

@@ -63,6 +63,10 @@ SALTUS_FN int saltus_clock_is_searched(const saltus_clock *c)
     return c->kind == SALTUS_CLOCK_TURNS || c->kind == SALTUS_CLOCK_JUMPS;
 }
 
+/* Rows of directions of laws that may bend, and of conditions that may waver. What finds no row of
+ * its directions among so many shares the first. */
+enum { SALTUS_MOST_BENDS = 8 };
+
 typedef struct saltus_trigger {
     saltus_program trigger, delay, priority;
     int32_t has_delay, has_priority, persistent, initial_value, use_trigger_values;

@@ -237,19 +237,49 @@ SALTUS_OUTLINE int saltus_near_of(saltus_trajectory *p, const saltus_hybrid *h, 
     return near;
 }
 
+/* Whether a condition of a row of directions turns where all that it reads is moved as far as so
+ * many firings of any reactions move it. */
+SALTUS_OUTLINE int saltus_near_row(saltus_trajectory *p, const saltus_hybrid *h, int row,
+                                   double firings)
+{
+    const saltus_tables *n = p->n;
+    int is_near = 0;
+    for (int side = 1; side >= -1 && !is_near; side -= 2) {
+        for (int s = 0; s < n->n_species; ++s) {
+            const double bend = n->bend[(int64_t)row * n->n_species + s];
+            const double x = p->v[s] + side * firings * bend * h->reach[s];
+            h->counts[s] = p->v[s];
+            p->v[s] = x > 0.0 ? x : 0.0;
+        }
+        saltus_trajectory_run_live_rules(p);
+        for (int i = 0; i < n->n_wavering; ++i) {
+            is_near |= n->waver_of[i] == row && h->holds[i] != saltus_trajectory_holds(p, i);
+        }
+        for (int s = 0; s < n->n_species; ++s) {
+            p->v[s] = h->counts[s];
+        }
+    }
+    return is_near;
+}
+
 /** Find the reactions that triggers are near to, into h->near, for saltus_split_check: where single
  * firings decide whether a threshold is crossed, and how often, they fire. The rows hold the state.
  */
 SALTUS_OUTLINE void saltus_near_find(saltus_trajectory *p, saltus_hybrid *h)
 {
     const saltus_tables *n = p->n;
+    int is_near = n->n_bends == SALTUS_MOST_BENDS; /* of others' directions a row tells nothing */
     p->v[n->row_time] = p->t;
     saltus_trajectory_run_live_rules(p);
     for (int i = 0; i < n->n_wavering; ++i) {
         h->holds[i] = (uint8_t)saltus_trajectory_holds(p, i);
     }
+    for (int row = 0; row < n->n_bends && !is_near; ++row) {
+        is_near = saltus_row_conditions(n, row) > 0 &&
+                  saltus_near_row(p, h, row, 2.0 * SALTUS_NEAR_FIRINGS);
+    }
     for (int r = 0; r < n->n_reactions; ++r) {
-        const int may_turn = h->is_watched[r] && saltus_split_may_flow(p, h, r);
+        const int may_turn = is_near && h->is_watched[r] && saltus_split_may_flow(p, h, r);
         h->near[r] = (uint8_t)(may_turn ? saltus_near_of(p, h, r) : 0);
     }
     saltus_trajectory_run_live_rules(p);

@@ -78,7 +78,8 @@ typedef struct saltus_hybrid {
     double *bend;   /* [reaction][2] a law on the mean path, and its mean over deviations */
     uint8_t *holds; /* [wavering] whether it holds on the mean path, or as counts are */
     uint8_t *near;  /* [reaction] 2: its firings may soon turn a trigger; 1: before long */
-    double *counts; /* [change of a reaction] rows, while others stand in their place */
+    double *reach;  /* [species] the most molecules that a firing of any reaction changes */
+    double *counts; /* [species] rows, while others stand in their place */
 } saltus_hybrid;
 
 /* The reaction of law i of those that change between events: those that flow, then those that move.

@@ -80,7 +80,7 @@ static nature nature_of(const saltus_freezer *f, const bool *bends, const saltus
 
 /* Directions of what one law reads, and rules that are still to be gone into: chains of them may be
  * long, so that all laws together go into so many. */
-enum { MOST_BENDS = 8, MOST_VISITS = 10000000 };
+enum { MOST_VISITS = 10000000 };
 typedef struct pointer {
     saltus_freezer *f;
     double *signs; /* [variable] of a count or a rule that was met; else 0 */
@@ -234,7 +234,7 @@ static int place(pointer *p, const saltus_expr *e, double *bend)
                                 !put_in(p, bend + (size_t)row * n_species, true))) {
         ++row;
     }
-    if (row == MOST_BENDS) {
+    if (row == SALTUS_MOST_BENDS) {
         row = 0;
     } else if (row == t->n_bends) {
         ++t->n_bends;
@@ -409,7 +409,7 @@ saltus_status saltus_find_bending(saltus_freezer *f, saltus_error *err)
         int32_t *of = saltus_arena_alloc(f->arena, (n_reactions + 1) * sizeof *of);
         int32_t *bend_of = saltus_arena_alloc(f->arena, (n_bending + 1) * sizeof *bend_of);
         int32_t *waver_of = saltus_arena_alloc(f->arena, (n_wavering + 1) * sizeof *waver_of);
-        const size_t n_signs = MOST_BENDS * (size_t)t->n_species;
+        const size_t n_signs = SALTUS_MOST_BENDS * (size_t)t->n_species;
         double *bend = saltus_arena_alloc(f->arena, (n_signs + 1) * sizeof *bend);
         SALTUS_NEED(bending && of && bend_of && waver_of && bend);
         memset(bend, 0, n_signs * sizeof *bend);
