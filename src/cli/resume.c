@@ -89,8 +89,8 @@ static int go_on(const saltus_cli_run_arguments *mine, const saltus_file_state *
     return code;
 }
 
-/* A process that was killed after the file was whole has left its checkpoint, or those of points,
- * and has not written what lies beside frames. */
+/* A process that was killed after the file was whole has left its checkpoint, or those of points.
+ */
 static void drop_checkpoint(const char *file)
 {
     saltus_checkpoint *c = NULL;
@@ -107,7 +107,7 @@ static int tell_complete(const saltus_cli_run_arguments *mine, double seconds)
 {
     saltus_error err = {0};
     drop_checkpoint(mine->output);
-    (void)saltus_cli_write_xdmf(mine->output, NULL);
+    (void)saltus_cli_write_xdmf(mine->output, NULL); /* that such a process may not have written */
     if (!mine->quiet) {
         fprintf(stderr, "saltus: %s: is complete, there is nothing left to do\n", mine->output);
     }

@@ -69,8 +69,8 @@ static void exports_have_what_was_recorded(void **state)
     assert_non_null(strstr(o.out, "\n7,0.3,5,4,8,outside,0,0,300\n"));
     o = saltus("export out.h5 --frames --types");
     assert_refused(&o, 2, "at a time");
-    assert_int_equal(remove("out.xdmf"),
-                     0); /* as a kill between the file's end and this one leaves it */
+    /* as a kill between the end of that file and of this one leaves it */
+    assert_int_equal(remove("out.xdmf"), 0);
     o = saltus("resume out.h5 -q");
     assert_done(&o);
     assert_true(file_exists("out.xdmf"));

@@ -19,7 +19,8 @@ SALTUS_FN int saltus_noise_size(const saltus_trajectory *p, const saltus_ode *o)
 #define SALTUS_BEND_SHARE 0.02
 #define SALTUS_BEND_EVENTS 3e-4
 #define SALTUS_BEND_FLOWS 0.25
-/* A trigger is near within so many firings. What is held flows again beyond twice as many. */
+/* A trigger is near within half of so many firings, or so many. What is held flows again where it
+ * is not within twice as many, either. */
 #define SALTUS_NEAR_FIRINGS 8.0
 /* A trigger may waver within so many standard deviations of a step in which less than one reaction
  * flows. */
@@ -108,21 +109,39 @@ SALTUS_OUTLINE int saltus_noise_bends(saltus_trajectory *p, saltus_ode *o, int m
     return bends;
 }
 
+/* Remember which conditions hold in the rows as they are now. */
+SALTUS_FN void saltus_noise_remember(saltus_trajectory *p, const saltus_hybrid *h)
+{
+    for (int i = 0; i < p->n->n_wavering; ++i) {
+        h->holds[i] = (uint8_t)saltus_trajectory_holds(p, i);
+    }
+}
+
+/* Whether some condition is otherwise in the rows than remembered: of a row of directions, or of
+ * all if that is below 0. */
+SALTUS_FN int saltus_noise_turned(saltus_trajectory *p, const saltus_hybrid *h, int row)
+{
+    const saltus_tables *n = p->n;
+    for (int i = 0; i < n->n_wavering; ++i) {
+        if ((row < 0 || n->waver_of[i] == row) && h->holds[i] != saltus_trajectory_holds(p, i)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* Whether conditions of a row are otherwise than at the step's end so many deviations of these
  * directions away from where it begins and ends; `deviation` is one of these. */
 SALTUS_OUTLINE int saltus_noise_row_wavers(saltus_trajectory *p, saltus_ode *o, int row,
                                            const double *deviation)
 {
-    const saltus_tables *n = p->n;
     for (int k = 0; k < 16; ++k) {
         const int quarters = k / 4 + 1;
         const double far = SALTUS_WAVER_DEVIATIONS * 0.25 * quarters;
         saltus_noise_place(p, o, k % 2 == 0 ? o->theta : 0.0, k / 2 % 2 == 0 ? far : -far,
                            deviation);
-        for (int i = 0; i < n->n_wavering; ++i) {
-            if (n->waver_of[i] == row && o->hybrid->holds[i] != saltus_trajectory_holds(p, i)) {
-                return 1;
-            }
+        if (saltus_noise_turned(p, o->hybrid, row)) {
+            return 1;
         }
     }
     return 0;
@@ -155,19 +174,11 @@ SALTUS_OUTLINE void saltus_noise_sum(const saltus_trajectory *p, const saltus_hy
 /* Whether less than one reaction of those flows in the step that change what triggers read. */
 SALTUS_OUTLINE int saltus_noise_is_short(saltus_trajectory *p, const saltus_ode *o)
 {
-    const saltus_tables *n = p->n;
     const saltus_hybrid *h = o->hybrid;
     double total = 0.0;
     for (int i = 0; i < h->n_flowing; ++i) {
         const int r = h->flowing[i];
-        int moves = 0;
-        for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
-            for (int k = 0; k < n->n_wavering && !moves; ++k) {
-                const int64_t first = (int64_t)n->waver_of[k] * n->n_species;
-                moves |= n->bend[first + n->change_species[c]] != 0.0;
-            }
-        }
-        const double a = moves ? saltus_propensity(p, r) : 0.0;
+        const double a = h->is_watched[r] ? saltus_propensity(p, r) : 0.0;
         total += a > 0.0 ? a : 0.0;
     }
     return total * o->theta * o->size < 1.0;
@@ -191,9 +202,7 @@ SALTUS_OUTLINE int saltus_noise_wavers(saltus_trajectory *p, saltus_ode *o, int 
     if (saltus_noise_is_short(p, o)) {
         return 0;
     }
-    for (int i = 0; i < n->n_wavering; ++i) {
-        h->holds[i] = (uint8_t)saltus_trajectory_holds(p, i);
-    }
+    saltus_noise_remember(p, h);
     for (int row = 0; row < n->n_bends && !wavers; ++row) {
         const int conditions = saltus_row_conditions(n, row);
         const int is_shared = conditions + saltus_row_laws(n, row) > 1;
@@ -208,33 +217,29 @@ SALTUS_OUTLINE int saltus_noise_wavers(saltus_trajectory *p, saltus_ode *o, int 
     return wavers;
 }
 
-/* How near triggers are to a reaction, 2, 1 or 0: whether a condition turns where it has fired so
- * often, or has not; half as often first. Whether one that is not held is 1 does not matter. */
+/* Whether a trigger is near to a reaction: whether a condition turns where it has fired so often,
+ * or has not. */
 SALTUS_OUTLINE int saltus_near_of(saltus_trajectory *p, const saltus_hybrid *h, int r)
 {
     const saltus_tables *n = p->n;
-    const int first = n->change_row[r], end = n->change_row[r + 1],
-              looks = h->flows[r] == SALTUS_IS_HELD ? 8 : 4;
-    int near = 0;
-    for (int k = 0; k < looks && near < 2; ++k) {
-        const double far = SALTUS_NEAR_FIRINGS * (k < 4 ? 1.0 : 2.0) * (k % 4 < 2 ? 0.5 : 1.0);
+    const int first = n->change_row[r], end = n->change_row[r + 1];
+    const double most = (h->flows[r] == SALTUS_IS_HELD ? 2.0 : 1.0) * SALTUS_NEAR_FIRINGS;
+    int is_near = 0;
+    for (double far = 0.5 * SALTUS_NEAR_FIRINGS; far <= most && !is_near;
+         far = far > 0.0 ? -far : -2.0 * far) {
         for (int c = first; c < end; ++c) {
             double *count = &p->v[n->change_species[c]];
-            const double x = *count + (k % 2 == 0 ? far : -far) * (double)n->change_amount[c];
+            const double x = *count + far * (double)n->change_amount[c];
             h->counts[c - first] = *count;
             *count = x > 0.0 ? x : 0.0;
         }
         saltus_trajectory_run_live_rules(p);
-        for (int i = 0; i < n->n_wavering; ++i) {
-            if (h->holds[i] != saltus_trajectory_holds(p, i)) {
-                near = k < 4 ? 2 : 1;
-            }
-        }
+        is_near = saltus_noise_turned(p, h, -1);
         for (int c = first; c < end; ++c) {
             p->v[n->change_species[c]] = h->counts[c - first];
         }
     }
-    return near;
+    return is_near;
 }
 
 /* Whether a condition of a row of directions turns where all that it reads is moved as far as so
@@ -252,9 +257,7 @@ SALTUS_OUTLINE int saltus_near_row(saltus_trajectory *p, const saltus_hybrid *h,
             p->v[s] = x > 0.0 ? x : 0.0;
         }
         saltus_trajectory_run_live_rules(p);
-        for (int i = 0; i < n->n_wavering; ++i) {
-            is_near |= n->waver_of[i] == row && h->holds[i] != saltus_trajectory_holds(p, i);
-        }
+        is_near = saltus_noise_turned(p, h, row);
         for (int s = 0; s < n->n_species; ++s) {
             p->v[s] = h->counts[s];
         }
@@ -271,9 +274,7 @@ SALTUS_OUTLINE void saltus_near_find(saltus_trajectory *p, saltus_hybrid *h)
     int is_near = n->n_bends == SALTUS_MOST_BENDS; /* of others' directions a row tells nothing */
     p->v[n->row_time] = p->t;
     saltus_trajectory_run_live_rules(p);
-    for (int i = 0; i < n->n_wavering; ++i) {
-        h->holds[i] = (uint8_t)saltus_trajectory_holds(p, i);
-    }
+    saltus_noise_remember(p, h);
     for (int row = 0; row < n->n_bends && !is_near; ++row) {
         is_near = saltus_row_conditions(n, row) > 0 &&
                   saltus_near_row(p, h, row, 2.0 * SALTUS_NEAR_FIRINGS);

@@ -22,7 +22,7 @@
 /* A reaction that flows goes on until some count is below this share of what it needs to begin. */
 #define SALTUS_HYBRID_STAYS 0.5
 
-/* What a reaction does between two looks at the split. One that is held has the molecules to flow,
+/* What a reaction does between two checks of the split. One that is held has the molecules to flow,
  * and is an event while a trigger is near that its firings may turn. */
 typedef enum saltus_flow_state { SALTUS_FIRES, SALTUS_FLOWS, SALTUS_IS_HELD } saltus_flow_state;
 
@@ -77,7 +77,7 @@ typedef struct saltus_hybrid {
     double *vector;
     double *bend;   /* [reaction][2] a law on the mean path, and its mean over deviations */
     uint8_t *holds; /* [wavering] whether it holds on the mean path, or as counts are */
-    uint8_t *near;  /* [reaction] 2: its firings may soon turn a trigger; 1: before long */
+    uint8_t *near;  /* [reaction] its firings may soon turn a trigger */
     double *reach;  /* [species] the most molecules that a firing of any reaction changes */
     double *counts; /* [species] rows, while others stand in their place */
 } saltus_hybrid;
@@ -206,9 +206,8 @@ SALTUS_OUTLINE int saltus_split_check(const saltus_trajectory *p, saltus_hybrid 
     int changed = 0;
     for (int r = 0; r < p->n->n_reactions; ++r) {
         const int did = h->flows[r] == SALTUS_FLOWS;
-        const int is_held = h->near[r] > (did ? 1 : 0);
         const saltus_flow_state now = !saltus_split_may_flow(p, h, r) ? SALTUS_FIRES
-                                      : is_held                       ? SALTUS_IS_HELD
+                                      : h->near[r]                    ? SALTUS_IS_HELD
                                                                       : SALTUS_FLOWS;
         changed |= did == (now == SALTUS_FLOWS) ? 0 : did ? 2 : 1;
         h->flows[r] = (uint8_t)now;

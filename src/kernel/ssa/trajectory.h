@@ -144,18 +144,23 @@ SALTUS_FN saltus_failure saltus_trajectory_set(saltus_trajectory *p, int setting
     return SALTUS_FINE;
 }
 
-/** Whether trigger number i is true of the rows as they are now. */
-SALTUS_FN int saltus_trajectory_is_on(saltus_trajectory *p, int i)
+/* Whether a program is true of the rows as they are now. */
+SALTUS_FN int saltus_trajectory_is_true(saltus_trajectory *p, saltus_program program)
 {
-    const double value = saltus_trajectory_value(p, p->n->triggers[i].trigger);
+    const double value = saltus_trajectory_value(p, program);
     return value != 0.0 && value == value;
 }
 
-/** Whether condition number i of those that may waver holds then. */
+/** Whether trigger number i is. */
+SALTUS_FN int saltus_trajectory_is_on(saltus_trajectory *p, int i)
+{
+    return saltus_trajectory_is_true(p, p->n->triggers[i].trigger);
+}
+
+/** Whether condition number i of those that may waver is. */
 SALTUS_FN int saltus_trajectory_holds(saltus_trajectory *p, int i)
 {
-    const double value = saltus_trajectory_value(p, p->n->wavering[i]);
-    return value != 0.0 && value == value;
+    return saltus_trajectory_is_true(p, p->n->wavering[i]);
 }
 
 /** Whether they turn trigger number i. */
