@@ -58,7 +58,7 @@ done:
 
 const saltus_method_ops saltus_method_tau = {
     .name = "tau",
-    .stream_version = 3,
+    .stream_version = 4,
     .help = "leaps",
     .leaps = true,
     .steps = "leaps",

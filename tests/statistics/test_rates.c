@@ -702,10 +702,16 @@ static void failures_name_time_and_variable(void **state)
          "reaction 'late': propensity -"},
         {"parameters: {y: 1}\nspecies: {A: 0}\nrate rules: {y: 1}\n"
          "reactions: {late: {equation: 0 -> A, law: sqrt(1.5 - y)}}\n",
-         "the sum of the propensities cannot be integrated"},
+         "the sum of the propensities or its rate of change is nan"},
         {"parameters: {y: 1}\nrate rules: {y: 1}\n"
          "events: {a: {when: y > 2, set: {y: nan}}}\n",
          "'y' or its rate of change is nan"},
+        /* just after time 0, where steps move y by less than its last place */
+        {"parameters: {fine: 0, y: 1}\nrate rules: {fine: 0, y: -sqrt(y - 1) - 0.1}\n",
+         "time 0: 'y' or its rate of change is nan"},
+        {"parameters: {y: 1}\nspecies: {A: 0}\nrate rules: {y: -y}\n"
+         "reactions: {b: {equation: 0 -> A, law: sqrt(y - 1)}}\n",
+         "time 0: the sum of the propensities or its rate of change is nan"},
     };
     const double t = 2.5;
     (void)state;

@@ -159,6 +159,22 @@ SALTUS_FN int saltus_ode_worst(saltus_ode *o, int is_stiff)
     return worst;
 }
 
+/* Whether a step of this size moves components in their last places alone, which leaves them where
+ * they are, however many follow. Components that all stand still tell nothing of that. */
+SALTUS_FN int saltus_ode_moves_nothing(saltus_ode *o, double size)
+{
+    const saltus_ode_memory m = saltus_ode_memory_of(o);
+    double fastest = 0.0;
+    for (int i = 0; i < SALTUS_ODE_N(o); ++i) {
+        const double y = o->y[SALTUS_ODE_AT(i)], by = size * saltus_abs(SALTUS_K(0, i));
+        if (!(by <= 1e-9 * saltus_ode_scale(&m, i, y, y) || by <= 4e-16 * saltus_abs(y))) {
+            return 0;
+        }
+        fastest = by > fastest ? by : fastest;
+    }
+    return fastest > 0.0;
+}
+
 /* The size of a step that is tried again after one with such an error. */
 SALTUS_FN double saltus_ode_shorter(double size, double error, int order)
 {
@@ -186,6 +202,11 @@ SALTUS_FN saltus_ode_verdict saltus_ode_judge(saltus_trajectory *p, saltus_ode *
         p->carried.step = o->size;
         o->is_rejected = 1;
         o->is_cut = 0;
+        if (SALTUS_RARE(!(error < SALTUS_INFINITY)) && saltus_ode_moves_nothing(o, o->size)) {
+            (void)saltus_trajectory_fail(p, SALTUS_NOT_FINITE,
+                                         saltus_ode_worst(o, p->carried.is_stiff), error - error);
+            return SALTUS_ODE_FAILED;
+        }
         if (!(o->size < saltus_ode_least(p->t))) {
             saltus_ode_cut(p, o);
             return SALTUS_ODE_AGAIN;

@@ -269,7 +269,10 @@ SALTUS_FN int saltus_tau_go(saltus_trajectory *p, saltus_direct *d, saltus_leap 
             return -1;
         }
     } else if (in_window) {
-        p->window *= p->exact > 0 && p->window_missed == 0 ? 2.0 : 1.0;
+#if SALTUS_THINNED
+        const int is_longer = p->exact > 0 && p->window_missed == 0 && saltus_leap_used_window(p);
+        p->window *= is_longer ? 2.0 : 1.0;
+#endif
     } else if (saltus_trajectory_special_first(p, sample)) {
         if (saltus_trajectory_pass_special(p) != SALTUS_FINE) {
             return -1;

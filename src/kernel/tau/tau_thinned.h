@@ -24,14 +24,19 @@ SALTUS_FN int saltus_leap_is_steady(const saltus_trajectory *p, const saltus_dir
     return 1;
 }
 
+/* Whether the window was used up when it ended. One that was not, because leaps or exact steps
+ * began before its end, says nothing of a longer one. */
+SALTUS_FN int saltus_leap_used_window(const saltus_trajectory *p)
+{
+    return p->window_end - p->window_start >= 0.5 * p->window;
+}
+
 /* Begin a window for leaps at the present time, at most twice as long as the last; exact steps, if
  * one in which laws are steady is too short for leaps that pay at propensities of this total. */
 SALTUS_OUTLINE saltus_failure saltus_leap_window(saltus_trajectory *p, saltus_direct *d,
                                                  const saltus_leap *l, double total)
 {
-    /* one that was not used up says nothing of a longer one */
-    const int is_used = p->window_end - p->window_start >= 0.5 * p->window;
-    double length = is_used ? 2.0 * p->window : p->window;
+    double length = saltus_leap_used_window(p) ? 2.0 * p->window : p->window;
     p->window_start = p->t;
     for (;;) {
         const double end = p->t + length;

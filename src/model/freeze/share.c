@@ -97,7 +97,7 @@ saltus_status saltus_share(saltus_freezer *f, size_t first, int base, int *row, 
 {
     saltus_status status = SALTUS_OK;
     const size_t n = f->n_code - first;
-    sharer s = {.code = f->code + first, .n = (int)n, .base = base};
+    sharer s = {.code = n > 0 ? f->code + first : NULL, .n = (int)n, .base = base};
     int *memory = saltus_calloc((size_t)f->n_temporaries + 3 * n + 1, sizeof *memory);
     SALTUS_NEED(memory);
     s.value_of = memory;

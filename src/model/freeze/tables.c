@@ -15,6 +15,7 @@ static saltus_status fill_changes(saltus_freezer *f, int64_t *net, saltus_error 
     const void *p = NULL;
     changes.start = saltus_calloc(f->n_steps + 1, sizeof *changes.start);
     SALTUS_NEED(changes.start);
+    t->largest_change = 1; /* of a reaction that changes nothing, too: its firings are counted */
     for (size_t i = 0; i < f->n_steps; ++i) {
         const saltus_reaction *r = f->steps[i].reaction;
         const int64_t sign = f->steps[i].backward ? -1 : 1;
