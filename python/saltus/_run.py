@@ -401,8 +401,10 @@ def into_file(path: str, plan: Plan, call: Call, overwrite: bool, report: Any, e
             kept = lib.saltus_hdf5_sink_checkpoint
             status = lib.saltus_hdf5_sink_open(name, plan.handle, call.run, options, out, err)
         if status == 0:
-            status = fill(sink(out[0]), kept(out[0]))
-            closed = close(out[0], report, err)
+            try:
+                status = fill(sink(out[0]), kept(out[0]))
+            finally:  # also where a signal's handler raises, which Python calls after the run
+                closed = close(out[0], report, err)
             status = status or closed
     return status
 

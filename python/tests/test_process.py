@@ -122,6 +122,26 @@ def test_ctrl_c_is_pythons_again_behind_a_run_within_a_run(arrive):
         time.sleep(5)
 
 
+def test_a_handler_that_raises_leaves_a_whole_file(arrive, tmp_path):
+    """Python calls it when the run has ended, before the file is closed."""
+    class Late(Exception):
+        pass
+
+    def late(*_):
+        raise Late
+
+    before = signal.signal(signal.SIGUSR1, late)
+    try:
+        timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGUSR1))
+        timer.start()
+        with pytest.raises(Late):
+            arrive.run(**{**LONG, "runs": 4_000, "output": tmp_path / "late.h5"})
+    finally:
+        timer.cancel()
+        signal.signal(signal.SIGUSR1, before)
+    assert len(saltus.open(tmp_path / "late.h5").trajectories) == 4_000
+
+
 def test_a_handler_of_ones_own_is_called(arrive):
     seen = []
     before = signal.signal(signal.SIGINT, lambda *_: seen.append(1))
