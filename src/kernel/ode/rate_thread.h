@@ -406,7 +406,7 @@ SALTUS_FN void saltus_rates_step(saltus_rate_course *c, saltus_worker_state *s,
     }
     if (!(error <= 1.0)) {
         c->again = saltus_ode_shorter(size, error, 5);
-        if (SALTUS_RARE(c->again < least || !(error < SALTUS_INFINITY))) {
+        if (SALTUS_RARE(c->again < least || error != error)) {
             saltus_rates_leave(c, s, a, slot);
         }
         return;

@@ -202,9 +202,9 @@ SALTUS_FN saltus_ode_verdict saltus_ode_judge(saltus_trajectory *p, saltus_ode *
         p->carried.step = o->size;
         o->is_rejected = 1;
         o->is_cut = 0;
-        if (SALTUS_RARE(!(error < SALTUS_INFINITY)) && saltus_ode_moves_nothing(o, o->size)) {
+        if (SALTUS_RARE(error != error) && saltus_ode_moves_nothing(o, o->size)) {
             (void)saltus_trajectory_fail(p, SALTUS_NOT_FINITE,
-                                         saltus_ode_worst(o, p->carried.is_stiff), error - error);
+                                         saltus_ode_worst(o, p->carried.is_stiff), error);
             return SALTUS_ODE_FAILED;
         }
         if (!(o->size < saltus_ode_least(p->t))) {
