@@ -396,8 +396,7 @@ class Model:
         runs    trajectories, numbered from `first` (0)
         set     parameters' values and species' initial molecules, for this call
         device  "auto", "cpu", "cuda", "cuda:0,1"
-        method  "direct" (exact), "tau", "hybrid", "ode" or "auto"; on a lattice
-                "mpd" or "nsm"
+        method  "direct" (exact), "tau", "hybrid", "ode" or "auto"; on a lattice "mpd" or "nsm"
         species what to record, in the order of the columns: species, rule targets, parameters,
                 "[S]" for a concentration; all species and rule targets unless given
         record  "all" samples, "final" ones, "histogram" or "stats" alone; statistics always
@@ -411,9 +410,9 @@ class Model:
 
         Also layout, threads, block, streams, rng, epsilon, nc, exact_steps, rtol, atol, stiff,
         continuous, by_type, profile, split and no_peer, as the command has them
-        (docs/command.md). Ctrl-C
-        raises Interrupted, whose `result` holds the trajectories that had ended. What a function
-        of progress raises stops the run and is raised, with such a `result` too.
+        (docs/command.md). Ctrl-C raises Interrupted, whose `result` holds the trajectories that had
+        ended. What a function of progress raises stops the run and is raised, with such a `result`
+        too.
         """
         call = Call(until, runs=runs, seed=seed, **options)
         values, path = values_of(set), path_to_write(output)

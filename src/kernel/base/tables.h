@@ -329,7 +329,7 @@ typedef struct saltus_tables {
     /** Some trigger or clock depends on counts, and is evaluated after every reaction. */
     int32_t watches_state;
     int32_t watched_clocks; /**< clocks that depend on counts */
-    int64_t largest_change;
+    int64_t largest_change; /**< molecules of a species by one firing, 1 at least */
 #define SALTUS_MEMBER(type, name, n) const type *name;
     SALTUS_POINT_ARRAYS(SALTUS_MEMBER)
     SALTUS_FIXED_ARRAYS(SALTUS_MEMBER)
