@@ -124,15 +124,15 @@ static const space_case cases[] = {
      "  diffusion: {A: 1 m2/s, B: 0.5 m2/s}\n",
      0.1, 2000},
     {"few for the sites: two in a word, then more bits, in one site and in another later",
-     "species: {A: , B: 0, C: 900}\nreactions: {make: A -> A + B @ 3, bind: B + C -> B @ 1, "
-     "come: 0 -> C @ 1e-4}\n"
+     "species: {A: , B: 0, C: 9000}\nreactions: {make: A -> A + B @ 3, bind: B + C -> B @ 1, "
+     "come: 0 -> C @ 1e-4, meet: 2 C -> C @ 5}\n"
      "lattice:\n  size: [127, 129, 70]\n  spacing: 1 m\n  step: 0.05 s\n  faces: periodic\n"
      "  sites: {rest: , half: {box: {from: [0, 0, 0], to: [60 sites, 129 sites, 70 sites]}}}\n"
      "  diffusion: {A: 0, B: 0.05 m2/s, C: 1 m2/s}\n"
      "  place: {A: {sites: [[126, 128, 69, 3], [0, 0, 0, 9], [63, 64, 1, 14]]}, C: half}\n",
      0.05, 900},
     {"few for the sites: a word for each",
-     "species: {A: 400, B: 300, C: 0, D: 0, E: 0, F: 200, G: 100}\nreactions:\n"
+     "species: {A: 2400, B: 1800, C: 0, D: 0, E: 0, F: 1200, G: 600}\nreactions:\n"
      "  a: A -> D + E @ 1\n  b: D + E -> A @ 9\n  c: B -> C @ 1\n  d: C -> D + G @ 1\n"
      "  e: F -> E @ 0.5\n  f: 2 G -> G + B @ 9\n"
      "lattice:\n  size: [103, 101, 105]\n  spacing: 1 m\n  step: 0.1 s\n"

@@ -21,166 +21,17 @@
  *
  *     marks of 64 sites --> marked sites --> each thread loads the
  *     (each thread)         queue            word of one, and clears it
+ *
+ * If sites with two particles are to be expected there (SALTUS_MPD_PAIRED), threads that get no
+ * site move second particles in the same turn.
  */
 #ifndef SALTUS_KERNEL_RDME_SITES_H
 #define SALTUS_KERNEL_RDME_SITES_H
 
-#include "kernel/rdme/tiles.h"
 #include "kernel/rdme/halo_sync.h"
-#include "kernel/rdme/move.h"
+#include "kernel/rdme/queues.h"
 
 #if SALTUS_DEVICE
-
-enum {
-    SALTUS_MPD_ENOUGH =
-        SALTUS_MPD_ENOUGH_OF(SALTUS_MPD_WORDS), /* from so many on, the queue is worked off */
-    SALTUS_MPD_OCCUPIED = SALTUS_MPD_TILE + SALTUS_MPD_ENOUGH
-};
-
-/* The queues of a warp, in shared memory. */
-typedef struct saltus_mpd_warp_queues {
-    /* Sites with particles, then the first word of each, then the second, and so on. */
-    uint32_t occupied[SALTUS_MPD_OCCUPIED * (1 + SALTUS_MPD_WORDS)];
-    /* For each reactive site, the word of its first wait. */
-    uint32_t waits[SALTUS_MPD_OCCUPIED];
-    /* Particles that are still to move, packed by saltus_mpd_other. */
-    uint32_t pending_moves[SALTUS_MPD_PENDING_MOVES];
-    /* Entries of `reactive`; and of `pending_moves`, those that found no room there too. */
-    int32_t n_reactive, n_pending_moves;
-    uint16_t reactive[SALTUS_MPD_OCCUPIED]; /* numbers in `occupied` of sites where a reaction may
-                                               fire */
-} saltus_mpd_warp_queues;
-typedef char saltus_mpd_warp_queues_fit
-    [sizeof(saltus_mpd_warp_queues) <= SALTUS_MPD_WARP_QUEUES_BYTES(SALTUS_MPD_WORDS) ? 1 : -1];
-
-/* Read the words of occupied site i. */
-SALTUS_FN void saltus_mpd_read_occupied(uint32_t v[SALTUS_MPD_WORDS],
-                                        const saltus_mpd_warp_queues *b, int i)
-{
-    SALTUS_UNROLL
-    for (int k = 0; k < SALTUS_MPD_WORDS; ++k) {
-        v[k] = b->occupied[SALTUS_MPD_OCCUPIED * (1 + k) + i];
-    }
-}
-
-/* What the threads of a warp know of the phase. */
-typedef struct saltus_mpd_now {
-    const saltus_mpd *m;
-    saltus_mpd_warp_queues *queues;
-    int64_t step;
-    int what, set; /* the set that holds the particles; they go to the other one */
-} saltus_mpd_now;
-
-/* Read the words of occupied site i for the first time. That of a site that is marked is in the set
- * that holds the particles still, where it is cleared. */
-SALTUS_FN void saltus_mpd_fetch_occupied(const saltus_mpd_now *p, int i,
-                                         uint32_t v[SALTUS_MPD_WORDS])
-{
-#ifdef SALTUS_MPD_MARKED
-    const uint32_t site = p->queues->occupied[i];
-    uint32_t *const word = saltus_mpd_words_at(p->m, p->set, site);
-    v[0] = *word >> saltus_mpd_shift_of(site) & SALTUS_MPD_LAST_WORD;
-    if (SALTUS_MPD_SHARERS == 4) {
-        ((uint8_t *)word)[site % 4] = 0;
-    } else if (SALTUS_MPD_SHARERS == 2) {
-        ((uint16_t *)(void *)word)[site % 2] = 0;
-    } else {
-        *word = 0;
-    }
-    p->queues->occupied[SALTUS_MPD_OCCUPIED + i] = v[0];
-#else
-    saltus_mpd_read_occupied(v, p->queues, i);
-#endif
-}
-
-/* A particle packed into an entry of `pending_moves`:
- *
- *     bits 31 ... 16                             15 ... 9   8 ... 0
- *          number among those of the species     species    number of the site in `occupied`
- *
- * Example: particle 2 of species 5 in occupied site 300: 2 << 16 | 5 << 9 | 300 = 0x00020B2C. */
-SALTUS_FN uint32_t saltus_mpd_other(int occupied, int species, uint32_t rank)
-{
-    return (uint32_t)occupied | (uint32_t)species << 9 | rank << 16;
-}
-
-/* ------------------------------------------------------------------------------------------------
- * Particles
- */
-
-/* The answer where memory was not asked. */
-SALTUS_FN saltus_mpd_answer saltus_mpd_no_answer(void)
-{
-    const saltus_mpd_answer none = {0, 0, 0};
-    return none;
-}
-
-/* Move a particle whose words are known. */
-SALTUS_FN saltus_mpd_answer saltus_mpd_hop(const saltus_mpd_now *p, const saltus_mpd_site_pos *here,
-                                           int species, const uint32_t w[4])
-{
-    const saltus_mpd_site_pos to = saltus_mpd_move(p->m, here, species, w);
-    saltus_mpd_answer answer = saltus_mpd_no_answer();
-    if (to.site != SALTUS_NOWHERE) {
-        answer = saltus_mpd_put(p->m, 1 - p->set, to.site, species, 1);
-    }
-    if (!SALTUS_MPD_IS_LATE) {
-        saltus_mpd_settle(p->m, answer);
-        answer = saltus_mpd_no_answer();
-    }
-    return answer;
-}
-
-/* Draw the words of a particle, and move it. */
-SALTUS_FN saltus_mpd_answer saltus_mpd_start_and_hop(const saltus_mpd_now *p, uint32_t site,
-                                                     int species, uint32_t rank)
-{
-    const saltus_mpd_site_pos here = saltus_mpd_site_pos_of(p->m, site);
-    uint32_t w[4];
-    saltus_mpd_words(p->m, SALTUS_PURPOSE_MOVE, p->step, saltus_mpd_global_of(p->m, site), species,
-                     rank, w);
-    return saltus_mpd_hop(p, &here, species, w);
-}
-
-/* Whether particles of a species move in this phase. */
-SALTUS_FN int saltus_mpd_goes(const saltus_mpd_now *p, int species)
-{
-    return (p->what & SALTUS_MPD_MOVES) && SALTUS_MPD_OF(p->m, moves)[species];
-}
-
-/* Move a particle when pending_moves has no room. p is a copy, so that what is known of the phase
- * can stay in registers. */
-SALTUS_RARE_FN void saltus_mpd_hop_at_once(saltus_mpd_now p, uint32_t site, int species,
-                                           uint32_t rank)
-{
-    saltus_mpd_settle(p.m, saltus_mpd_start_and_hop(&p, site, species, rank));
-}
-
-/* Queue the particles v of occupied site i, or put them into the other set if they stand still.
- * Particle number 0 of species `gone` has moved already. */
-SALTUS_FN void saltus_mpd_list(const saltus_mpd_now *p, int i, uint32_t v[SALTUS_MPD_WORDS],
-                               int gone)
-{
-    saltus_mpd_warp_queues *const b = p->queues;
-    const uint32_t site = b->occupied[i];
-    for (int x = saltus_mpd_first(v); x >= 0; x = saltus_mpd_first(v)) {
-        const uint32_t n = saltus_mpd_number(v, x), from = x == gone;
-        saltus_mpd_change(v, x, 0u - n);
-        if (!saltus_mpd_goes(p, x)) {
-            saltus_mpd_settle(p->m, saltus_mpd_put(p->m, 1 - p->set, site, x, n));
-            continue;
-        }
-        const uint32_t at = (uint32_t)SALTUS_FETCH_ADD(&b->n_pending_moves, (int32_t)n);
-        SALTUS_ONE_BY_ONE
-        for (uint32_t k = 0; k < n; ++k) {
-            if (at + k < SALTUS_MPD_PENDING_MOVES) {
-                b->pending_moves[at + k] = saltus_mpd_other(i, x, from + k);
-            } else {
-                saltus_mpd_hop_at_once(*p, site, x, from + k);
-            }
-        }
-    }
-}
 
 /* ------------------------------------------------------------------------------------------------
  * Sites
@@ -205,13 +56,97 @@ SALTUS_FN int saltus_mpd_no_reaction_soon(const saltus_mpd *m, int type, int fir
     return saltus_mpd_is_below(word, no_reaction);
 }
 
-/* Update an occupied site. If no reaction fires, its first particle moves and the others are
- * queued; else the site is queued. */
-SALTUS_FN saltus_mpd_answer saltus_mpd_visit(const saltus_mpd_now *p, int i)
+#ifdef SALTUS_MPD_PAIRED
+/* What a thread does in a turn of its warp. */
+typedef struct saltus_mpd_turn {
+    int owner;      /* the thread whose site it is */
+    int is_helped;  /* another thread takes the second particle of this thread's site */
+    uint32_t pairs; /* the threads whose sites have two particles, if others are free to help */
+} saltus_mpd_turn;
+
+/* Let the threads from number n_here on, which have no site, take the second particles of sites
+ * that have two. They get the word of such a site. */
+SALTUS_FN saltus_mpd_turn saltus_mpd_turn_of(uint32_t v[SALTUS_MPD_WORDS], int n_here)
+{
+    saltus_mpd_turn t = {SALTUS_LANE_NUMBER, 0, 0};
+    t.pairs = n_here < SALTUS_WARP ? saltus_warp_bits(saltus_mpd_sum(v) == 2) : 0;
+    if (t.pairs) {
+        uint32_t left = t.pairs;
+        for (int helper = n_here; left && helper < SALTUS_WARP; ++helper) {
+            const int owner = saltus_warp_lowest(left);
+            t.owner = SALTUS_LANE_NUMBER == helper ? owner : t.owner;
+            t.is_helped |= SALTUS_LANE_NUMBER == owner;
+            left &= left - 1;
+        }
+        v[0] = saltus_warp_get_word(v[0], t.owner);
+    }
+    return t;
+}
+
+/* As below, and threads without a site move second particles, which would need a turn of their own
+ * else, for which the other warps wait. */
+SALTUS_FN saltus_mpd_answer saltus_mpd_visit(const saltus_mpd_now *p, int first, int n_occupied)
 {
     saltus_mpd_warp_queues *const b = p->queues;
     const saltus_mpd *m = p->m;
     saltus_mpd_answer answer = saltus_mpd_no_answer();
+    const int n_here = n_occupied - first, is_owner = SALTUS_LANE_NUMBER < n_here;
+    uint32_t v[SALTUS_MPD_WORDS] = {0}, w[4], waits = 0;
+    if (is_owner) {
+        saltus_mpd_fetch_occupied(p, first + SALTUS_LANE_NUMBER, v);
+    }
+    const saltus_mpd_turn t = saltus_mpd_turn_of(v, n_here);
+    const int i = first + t.owner;
+    int x = saltus_mpd_first(v);
+    const int has_one = x >= 0;
+    saltus_mpd_site_pos here = {0};
+    if (has_one) {
+        uint32_t rank = 0;
+        saltus_mpd_change(v, x, 0u - 1u);
+        if (!is_owner) {
+            const int second = saltus_mpd_first(v);
+            saltus_mpd_change(v, second, 0u - 1u);
+            rank = second == x;
+            x = second;
+        }
+        here = saltus_mpd_site_pos_of(m, b->occupied[i]);
+        saltus_mpd_words(m, SALTUS_PURPOSE_MOVE, p->step, saltus_mpd_global_of(m, here.site), x,
+                         rank, w);
+        waits = is_owner && (p->what & SALTUS_MPD_REACTS) &&
+                !saltus_mpd_no_reaction_soon(m, saltus_mpd_type(m, here.site), x, v, w[3]);
+        if (waits) {
+            const int at = SALTUS_FETCH_ADD(&b->n_reactive, 1);
+            b->reactive[at] = (uint16_t)i;
+            b->waits[at] = w[3];
+        }
+    }
+    if (t.pairs) { /* who helps needs to know */
+        waits = saltus_warp_bits((int)waits) >> t.owner & 1;
+    }
+    if (!has_one || waits) {
+        return answer;
+    }
+    const int goes = saltus_mpd_goes(p, x);
+    if (goes) {
+        answer = saltus_mpd_hop(p, &here, x, w);
+    }
+    v[0] = t.is_helped ? 0 : v[0];
+    saltus_mpd_change(v, x, !goes);
+    saltus_mpd_list(p, i, v, goes ? x : -1);
+    return answer;
+}
+#else
+/* Update the occupied sites from number `first` on, one for each thread. If no reaction fires, a
+ * site's first particle moves and the others are queued; else the site is queued. */
+SALTUS_FN saltus_mpd_answer saltus_mpd_visit(const saltus_mpd_now *p, int first, int n_occupied)
+{
+    saltus_mpd_warp_queues *const b = p->queues;
+    const saltus_mpd *m = p->m;
+    saltus_mpd_answer answer = saltus_mpd_no_answer();
+    const int i = first + SALTUS_LANE_NUMBER;
+    if (i >= n_occupied) {
+        return answer;
+    }
     const saltus_mpd_site_pos here = saltus_mpd_site_pos_of(m, b->occupied[i]);
     uint32_t v[SALTUS_MPD_WORDS], w[4];
     saltus_mpd_fetch_occupied(p, i, v);
@@ -236,6 +171,7 @@ SALTUS_FN saltus_mpd_answer saltus_mpd_visit(const saltus_mpd_now *p, int i)
     saltus_mpd_list(p, i, v, goes ? x : -1);
     return answer;
 }
+#endif
 
 /* Reactions of counts in general. */
 SALTUS_RARE_FN int32_t saltus_mpd_counts_react(const saltus_mpd *m, const saltus_tables *n,
@@ -412,10 +348,7 @@ SALTUS_FN void saltus_mpd_work_off(const saltus_mpd_now *p, const saltus_tables 
     saltus_mpd_answer last = saltus_mpd_no_answer();
     SALTUS_WARP_WAIT();
     for (int first = 0; first < n_occupied; first += SALTUS_WARP) {
-        saltus_mpd_answer answer = saltus_mpd_no_answer();
-        if (first + SALTUS_LANE_NUMBER < n_occupied) {
-            answer = saltus_mpd_visit(p, first + SALTUS_LANE_NUMBER);
-        }
+        const saltus_mpd_answer answer = saltus_mpd_visit(p, first, n_occupied);
         SALTUS_WARP_WAIT();
         /* All threads take the same way, because those that go on add to the queue that others may
          * still read. */

@@ -79,6 +79,15 @@ bool saltus_cuda_is_marked(const saltus_mpd_tables *tables, int bits, int n_slab
            SALTUS_MPD_WORDS_OF(saltus_cuda_n_fields(tables), bits) == 1;
 }
 
+/* Whether it pays to look for sites with two particles: there are some, and a warp has no more
+ * sites than threads, on one H200 with 2112 warps (bench/RESULTS.md, "Space on a GPU"). */
+static bool has_pairs(const saltus_lattice *lattice)
+{
+    const int64_t n = saltus_lattice_n_placed(lattice);
+    return lattice->n_sites <= SALTUS_CUDA_SMALL_LATTICE && n > lattice->n_sites / 512 &&
+           n < 1 << 16;
+}
+
 int saltus_cuda_most_warps(const saltus_mpd_tables *tables, int n_slabs)
 {
     return tables->lattice->n_sites / n_slabs <= SALTUS_CUDA_SMALL_LATTICE ? SALTUS_MPD_FEW_WARPS
@@ -96,7 +105,10 @@ static void put_sizes(FILE *out, const saltus_mpd_tables *s, int bits, int n_sla
                 "#define SALTUS_MPD_BITS %d\n#define SALTUS_MPD_FIELDS %d\n"
                 "#define SALTUS_MPD_WARPS %d\n",
                 bits, saltus_cuda_n_fields(s), saltus_cuda_most_warps(s, n_slabs));
-        fputs(saltus_cuda_is_marked(s, bits, n_slabs) ? "#define SALTUS_MPD_MARKED\n" : "", out);
+        if (saltus_cuda_is_marked(s, bits, n_slabs)) {
+            fputs("#define SALTUS_MPD_MARKED\n", out);
+            fputs(has_pairs(s->lattice) ? "#define SALTUS_MPD_PAIRED\n" : "", out);
+        }
     } else {
         fprintf(out, "#define SALTUS_LEAST_BLOCKS %d\n", LEAST_BLOCKS);
     }
