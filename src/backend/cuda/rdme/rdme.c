@@ -394,7 +394,7 @@ double saltus_cuda_site_bytes(int n_fields)
 bool saltus_cuda_is_sparse(const saltus_lattice *lattice)
 {
     const int64_t many = 1 << 20,
-                  sites_each = lattice->n_sites <= SALTUS_CUDA_SMALL_LATTICE ? 16 : 128;
+                  sites_each = lattice->n_sites <= SALTUS_CUDA_SMALL_LATTICE ? 8 : 64;
     return SALTUS_MPD_WORDS_OF(lattice->n_species, SALTUS_CUDA_LEAST_BITS) == 1 &&
            lattice->n_sites > many &&
            saltus_lattice_n_placed(lattice) < lattice->n_sites / sites_each;
@@ -402,7 +402,8 @@ bool saltus_cuda_is_sparse(const saltus_lattice *lattice)
 
 /* Time of a step, fitted to what was measured on one H100 or H200: bench/RESULTS.md, "Space on a
  * GPU" and "A lattice on several GPUs". Lists are longer where lattices are denser, and what they
- * touch is far apart where lattices are large. Of counts all words are read, or marks. */
+ * touch is far apart where lattices are large, until all of it is touched. Of counts all words are
+ * read, or marks. */
 double saltus_cuda_step_us(const saltus_lattice *lattice, saltus_layout layout, bool in_slabs)
 {
     const int words_each = SALTUS_MPD_WORDS_OF(lattice->n_species, SALTUS_CUDA_LEAST_BITS);
@@ -410,12 +411,13 @@ double saltus_cuda_step_us(const saltus_lattice *lattice, saltus_layout layout, 
                  words = sites * words_each;
     const bool is_small = lattice->n_sites <= SALTUS_CUDA_SMALL_LATTICE;
     if (layout == SALTUS_LAYOUT_COUNTS && !in_slabs && saltus_cuda_is_sparse(lattice)) {
-        return 3.2 + 0.1e-6 * sites + (is_small ? 26e-6 : 125e-6) * n;
+        return is_small ? 3.2 + 0.1e-6 * sites + 19e-6 * n : 3.5 + 0.15e-6 * sites + 90e-6 * n;
     }
     if (layout == SALTUS_LAYOUT_COUNTS) {
-        return 2.7 + 0.9e-6 * words + (is_small ? 22e-6 : 28e-6) * n;
+        return 2.7 + 0.9e-6 * words +
+               (is_small ? 22e-6 * n : 28e-6 * n + fmin(24e-6 * n, 0.3e-6 * sites));
     }
-    return (sites < 3e7 ? 6.5 + 34e-6 * n : 6.5 + 56e-6 * n + 0.4e-6 * sites) +
+    return 6.5 + 34e-6 * n + (sites < 1e8 ? 0.0 : fmin(55e-6 * n, 0.9e-6 * sites)) +
            50e-6 * n * n / sites;
 }
 
