@@ -411,8 +411,8 @@ class Model:
         Also layout, threads, block, streams, rng, epsilon, nc, exact_steps, rtol, atol, stiff,
         continuous, by_type, profile, split and no_peer, as the command has them
         (docs/command.md). Ctrl-C raises Interrupted, whose `result` holds the trajectories that had
-        ended. What a function of progress raises stops the run and is raised, with such a `result`
-        too.
+        ended. What a function of progress or a signal's handler raises stops the run and is raised,
+        with such a `result` too.
         """
         call = Call(until, runs=runs, seed=seed, **options)
         values, path = values_of(set), path_to_write(output)

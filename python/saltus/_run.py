@@ -40,6 +40,10 @@ SETTINGS = {"layout": "layout", "threads": "n_threads", "block": "block", "strea
 CHECKPOINT = 60.0  # seconds from one of a file to the next, as the command's
 MOST_FRAMES = 1 << 24  # the command's
 FEW_TIMES = 10_000  # that are kept for the next call
+# Signals whose handlers in Python, which may raise, are called while a run lasts. (Ctrl-C is
+# carry_out's matter; to ask for all of them takes as long as a short run.)
+HEARD = [getattr(signal, f"SIG{name}")
+         for name in ("ALRM", "HUP", "QUIT", "TERM", "USR1", "USR2", "VTALRM", "XCPU")]
 Tell = Union[bool, Callable[[float], object], None]  # of progress
 _run_defaults = lib.saltus_run_options_default()
 _plan_defaults = lib.saltus_plan_options_default()
@@ -259,16 +263,19 @@ class Call:
 
 class Progress:
     """A tqdm bar while a run lasts, where there is a terminal or a notebook; or a function that is
-    called with the fraction done, 0 to 1, from a thread of the library's, and with 1 when all is
-    done. What the function raises stops the run."""
+    called with the fraction done, 0 to 1, from the calling thread, and with 1 when all is done.
+    What the function raises stops the run. So does what a handler of a signal raises: Python calls
+    it whenever the run tells of its progress, if need be to nobody."""
 
-    def __init__(self, call: Call, wanted: Tell) -> None:
+    _under_way: list[Progress] = []  # in the main thread, one within the other's function
+
+    def __init__(self, call: Call, wanted: Tell, is_main: bool) -> None:
         self._bar: Any = None
         self._tell = wanted if callable(wanted) else None
         self._told = 0.0
-        self.failure: Optional[BaseException] = None  # of the function's
+        self.failure: Optional[BaseException] = None  # of the function's, or of a handler's
         self._is_broken = False  # of the bar, without which a run goes on
-        self._call, run = call, call.run
+        self._call, self._is_main = call, is_main
         if wanted is not None and self._tell is None:
             wanted = flag("progress", wanted, "True, False or a function")
         if wanted is True:
@@ -276,9 +283,13 @@ class Progress:
         elif wanted is None:
             wanted = ("ipykernel" in sys.modules or (
                 sys.stderr is not None and sys.stderr.isatty())) and bool(find_spec("tqdm"))
-        if wanted:
-            self._handle = ffi.new_handle(self)
-            run.progress, run.progress_user = lib.on_progress, self._handle
+        self._has_bar = bool(wanted) and self._tell is None
+        self._hears = is_main and any(callable(signal.getsignal(n)) for n in HEARD)
+        self._handle = ffi.new_handle(self)
+        if is_main:
+            self._under_way.append(self)
+        if wanted or self._hears:
+            call.run.progress, call.run.progress_user = lib.on_progress, self._handle
 
     def _draw(self, fraction: float) -> None:
         if self._bar is None:
@@ -294,19 +305,31 @@ class Progress:
             try:
                 use()
             except Exception as failure:
+                if self._hears:  # it may be a handler's
+                    raise
                 self._is_broken = True
                 self._call.warnings.append(f"the progress bar could not be drawn: {failure}")
 
     def tell(self, fraction: float) -> None:
-        if self._tell is None:
-            self._try_bar(lambda: self._draw(fraction))
-        elif self.failure is None:
-            self._told = fraction
-            try:
+        if self.failure is not None:
+            return
+        self._told = fraction
+        try:
+            if self._tell is not None:
                 self._tell(fraction)
-            except BaseException as failure:  # raised again when the run has ended
-                self.failure = failure
-                ffi.cast("volatile int *", self._call.run.stop)[0] = 1
+            elif self._has_bar:
+                self._try_bar(lambda: self._draw(fraction))
+        except BaseException as failure:
+            self.stop(failure)
+
+    def stop(self, failure: BaseException) -> bool:
+        """End the run, if it is under way, to raise this again when it has ended."""
+        stop = self._call.run.stop
+        if stop == ffi.NULL:
+            return False
+        self.failure = self.failure or failure
+        ffi.cast("volatile int *", stop)[0] = 1
+        return True
 
     def finish(self) -> None:
         """All is done."""
@@ -315,16 +338,25 @@ class Progress:
 
     def close(self) -> None:
         self._call.run.progress = self._call.run.progress_user = ffi.NULL
+        if self._is_main:
+            self._under_way.remove(self)
         if self._bar is not None:
             self._try_bar(self._bar.close)
 
 
-@ffi.def_extern()
+def stop_innermost(kind: Any, failure: BaseException, where: Any) -> None:
+    """A handler has raised this while the library called Python, before or behind what is called."""
+    for bar in reversed(Progress._under_way):
+        if bar.stop(failure):
+            return
+
+
+@ffi.def_extern(onerror=stop_innermost)
 def on_progress(user: Any, progress: Any) -> None:
     ffi.from_handle(user).tell(progress.fraction)
 
 
-@ffi.def_extern()
+@ffi.def_extern(onerror=stop_innermost)
 def on_warn(user: Any, said: Any) -> None:
     ffi.from_handle(user).append(ffi.string(said).decode("utf-8", "replace"))
 
@@ -411,10 +443,10 @@ def into_file(path: str, plan: Plan, call: Call, overwrite: bool, report: Any, e
 
 def carry_out(call: Call, progress: Any, run: Callable[[], int]) -> Optional[BaseException]:
     """Run, under a bar. Ctrl-C stops it when this is the main thread, where Python would act on it
-    only afterwards; so does what a function of progress raises. Gives what is to be raised when
-    what had ended was taken; other failures are raised at once."""
-    bar, options = Progress(call, progress), call.run
+    only afterwards; so does what a function of progress or a signal's handler raises. Gives what is
+    to be raised when what had ended was taken; other failures are raised at once."""
     is_main = threading.get_ident() == threading.main_thread().ident
+    bar, options = Progress(call, progress, is_main), call.run
     watched = lib.watch_interrupt() if is_main else ffi.NULL
     own = ffi.new("int *")
     options.stop = watched if watched != ffi.NULL else own

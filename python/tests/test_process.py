@@ -1,5 +1,6 @@
 """The package in its process: Ctrl-C, the lock of the interpreter, progress, other processes,
 packages that are missing."""
+import contextlib
 import multiprocessing
 import os
 import signal
@@ -122,24 +123,67 @@ def test_ctrl_c_is_pythons_again_behind_a_run_within_a_run(arrive):
         time.sleep(5)
 
 
-def test_a_handler_that_raises_leaves_a_whole_file(arrive, tmp_path):
-    """Python calls it when the run has ended, before the file is closed."""
-    class Late(Exception):
-        pass
+class Late(Exception):
+    pass
 
-    def late(*_):
-        raise Late
 
-    before = signal.signal(signal.SIGUSR1, late)
+def late(*_):
+    raise Late
+
+
+@contextlib.contextmanager
+def handler(number, function):
+    before = signal.signal(number, function)
     try:
-        timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGUSR1))
-        timer.start()
-        with pytest.raises(Late):
-            arrive.run(**{**LONG, "runs": 4_000, "output": tmp_path / "late.h5"})
+        yield
     finally:
-        timer.cancel()
-        signal.signal(signal.SIGUSR1, before)
-    assert len(saltus.open(tmp_path / "late.h5").trajectories) == 4_000
+        signal.signal(number, before)
+
+
+@pytest.mark.parametrize("output", [None, "late.h5"])
+@pytest.mark.parametrize("progress", [False, lambda fraction: None, lambda fraction: time.sleep(0.3)])
+def test_what_another_signals_handler_raises_stops_the_run(arrive, tmp_path, output, progress):
+    """Within the function of progress, or before or behind it."""
+    with handler(signal.SIGALRM, late):
+        signal.setitimer(signal.ITIMER_REAL, 0.4)
+        with pytest.raises(Late) as stopped:
+            arrive.run(**{**LONG, "output": output and tmp_path / output, "progress": progress})
+    check_part(stopped.value.result, arrive)
+    if output:
+        check_part(saltus.open(tmp_path / output), arrive)
+    assert arrive.run(until=1).is_complete
+
+
+def test_sigterm_may_be_as_ctrl_c(arrive):
+    with handler(signal.SIGTERM, signal.default_int_handler):
+        threading.Timer(0.4, os.kill, (os.getpid(), signal.SIGTERM)).start()
+        with pytest.raises(saltus.Interrupted) as stopped:
+            arrive.run(**LONG)
+    check_part(stopped.value.result, arrive)
+
+
+def test_a_handler_that_does_not_raise_is_called_meanwhile(arrive):
+    heard = []
+    with handler(signal.SIGALRM, lambda *_: heard.append(time.monotonic())):
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        assert arrive.run(**{**LONG, "runs": 4_000}).is_complete
+        ended = time.monotonic()
+    assert len(heard) == 1 and heard[0] < ended - 0.05
+
+
+def test_an_outer_run_ends_too_where_a_handler_stops_the_inner_one(arrive):
+    runs = []
+
+    def inner(fraction):
+        runs.append(fraction)
+        arrive.run(**{**LONG, "seed": 2})
+
+    with handler(signal.SIGALRM, late):
+        signal.setitimer(signal.ITIMER_REAL, 0.6)
+        with pytest.raises(Late) as stopped:
+            arrive.run(**{**LONG, "progress": inner})
+    assert len(runs) == 1
+    check_part(stopped.value.result, arrive)
 
 
 def test_a_handler_of_ones_own_is_called(arrive):
