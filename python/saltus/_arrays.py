@@ -27,15 +27,17 @@ _AXES = {
 class _Held:
     """Memory of the library's as numpy sees it; whoever has the array keeps the owner."""
 
-    def __init__(self, owner: Any, pointer: Any, shape: Sequence[int], kind: str) -> None:
+    def __init__(self, owner: Any, pointer: Any, shape: Sequence[int], kind: str,
+                 read_only: bool) -> None:
         self.owner = owner
         self.__array_interface__ = {"version": 3, "shape": tuple(shape), "typestr": kind,
-                                    "data": (int(ffi.cast("uintptr_t", pointer)), False)}
+                                    "data": (int(ffi.cast("uintptr_t", pointer)), read_only)}
 
 
 class Memory:
     """Arrays of a saltus_memory by their names, none of them copied. Of a sweep with `lead`, the
-    lengths of its axes, in front."""
+    lengths of its axes, in front; those are whoever's who gets them, while a run's are read only,
+    as its result gives them again."""
 
     def __init__(self, owner: Any, is_final: bool, lead: Sequence[int] = ()) -> None:
         self.owner, self.view = owner, lib.saltus_memory_get(owner)
@@ -55,7 +57,8 @@ class Memory:
                    "columns": (v.n_counts + v.n_observables,), "edges": (v.n_bins + 1,),
                    "sites": tuple(v.size)[::-1], "parts": () if i is None else (v.n_parts[i],)}
         shape = [n for a in axes for n in lengths.get(a) or (getattr(v, "n_" + a),)]
-        return np.asarray(_Held(self.owner, pointer, (*self.lead, *shape), kind))
+        return np.asarray(_Held(self.owner, pointer, (*self.lead, *shape), kind,
+                                read_only=not self.lead))
 
     def part(self, name: str, where: Any) -> Optional[np.ndarray]:
         array = self(name)
@@ -70,7 +73,10 @@ class _Arrays(dict):
     """Arrays by their names, of a result that was pickled."""
 
     def __call__(self, name: str) -> Optional[np.ndarray]:
-        return self.get(name)
+        array = self.get(name)
+        if array is not None:
+            array.flags.writeable = False
+        return array
 
     part = Memory.part
 

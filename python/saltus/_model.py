@@ -527,9 +527,12 @@ class Model:
         self._freeze({**values, **(first or {})}, err, real)
         self._warn_of_points(sweep, call, values)
         plan = self._plans.get(self._handle, call)
-        if call.without_statistics and not (call.derive or plan.names[0]):
-            raise InvalidError("batch gives molecules, and no species is counted here",
-                               'derive= names quantities of values; sweep(record="all") keeps them')
+        counted, others = plan.names
+        if call.without_statistics and not call.derive and (
+                not counted or call.columns is not None and others):
+            raise InvalidError("batch gives molecules, and " + (
+                f"{others[0]!r} is no species" if counted else "no species is counted here"),
+                'derive= names quantities of values; sweep(record="all") keeps them')
         options = ffi.new("saltus_sweep_options *", lib.saltus_sweep_options_default())
         user, name = ffi.new_handle((self, values)), ffi.new("char[]", call.device.encode())
         options.load, options.unload, options.load_user = lib.on_load, lib.on_unload, user

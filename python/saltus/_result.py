@@ -28,7 +28,8 @@ class Result:
     model, method, device, layout, seed, first_trajectory, requested, trajectories, events, seconds,
     complete, time_unit, record; `frame_times`, of a lattice's frames; `path`, that of its file or
     None. Statistics have a column for each of `columns`: species, then observables. `r["X"]` is one
-    of them; a result is a mapping of what it keeps of each trajectory.
+    of them; a result is a mapping of what it keeps of each trajectory. Arrays of a run in memory
+    are read only: they are the result itself, which save() writes; `.copy()` gives one to change.
     """
 
     def __init__(self, source: Any, time: np.ndarray, species: list[str], observables: list[str],

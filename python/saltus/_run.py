@@ -141,7 +141,7 @@ class Call:
                  every: Optional[float] = None, times: Optional[Iterable[float]] = None,
                  runs: int = 1, first: int = 0, seed: int = 1, device: str = "auto",
                  method: Optional[str] = None, species: Names = None, record: str = "all",
-                 derive: Names = None, burn_in: float = 0.0, bins: int = 0,
+                 derive: Names = None, burn_in: float = 0.0, bins: Optional[int] = None,
                  range: Optional[tuple[float, float]] = None, frames: Optional[float] = None,
                  **settings: Any) -> None:
         if text("record", record) not in RECORDS:
@@ -166,8 +166,9 @@ class Call:
             raise InvalidError(f"species={species!r} names none")
         self.derive = None if derive is None else texts("derive", derive) or None
         self.derived = split(self.derive) if self.derive else []
-        self.burn_in, self.bins = number("burn_in", burn_in), whole("bins", bins)
-        if not 0 <= self.bins <= lib.SALTUS_MOST_BINS:
+        self.burn_in = number("burn_in", burn_in)
+        self.bins = 0 if bins is None else whole("bins", bins)  # 0: the library's own number
+        if bins is not None and not 1 <= self.bins <= lib.SALTUS_MOST_BINS:
             raise InvalidError(f"bins={bins!r} must be from 1 to {lib.SALTUS_MOST_BINS}")
         if not self.burn_in >= 0.0:
             raise InvalidError(f"burn_in={burn_in!r} must be a time from 0 on")
@@ -285,10 +286,11 @@ class Progress:
                 sys.stderr is not None and sys.stderr.isatty())) and bool(find_spec("tqdm"))
         self._has_bar = bool(wanted) and self._tell is None
         self._hears = is_main and any(callable(signal.getsignal(n)) for n in HEARD)
-        self._handle = ffi.new_handle(self)
+        self._handle: Any = None
         if is_main:
             self._under_way.append(self)
         if wanted or self._hears:
+            self._handle = ffi.new_handle(self)
             call.run.progress, call.run.progress_user = lib.on_progress, self._handle
 
     def _draw(self, fraction: float) -> None:
@@ -338,6 +340,7 @@ class Progress:
 
     def close(self) -> None:
         self._call.run.progress = self._call.run.progress_user = ffi.NULL
+        self._handle = None  # which holds this, and so the call's times
         if self._is_main:
             self._under_way.remove(self)
         if self._bar is not None:

@@ -172,6 +172,7 @@ def test_arguments_of_wrong_types_are_named(arrive, tmp_path):
                         ({"species": []}, r"species=\[\] names none"),
                         ({"bins": "x"}, "bins='x' must be a whole number"),
                         ({"bins": -1}, "bins=-1 must be from 1 to 1048576"),
+                        ({"bins": 0}, "bins=0 must be from 1 to 1048576"),
                         ({"bins": (1 << 20) + 1}, "bins=1048577 must be from 1 to 1048576"),
                         ({"bins": 1 << 63}, "bins=9223372036854775808 must be from 1 to"),
                         ({"points": 10**400}, "points=1000.* at most 1000000000 sample times"),

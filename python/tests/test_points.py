@@ -87,6 +87,9 @@ def test_a_batch_without_counts_is_refused(arrive):
     for options in ({"species": "k"}, {"method": "ode"}):
         with pytest.raises(saltus.InvalidError, match="no species is counted"):
             arrive.batch([[1.0]], ["k"], until=1, **options)
+    with pytest.raises(saltus.InvalidError, match="'k' is no species") as refused:
+        arrive.batch([[1.0]], ["k"], until=1, species="X,k")
+    assert "derive=" in refused.value.hint
     out = arrive.batch([[0.0], [7.0]], ["k"], until=1, method="ode", derive="final:X")
     assert out[0] == 0.0 and abs(out[1] - 14.0 * (1.0 - np.exp(-0.5))) < 1e-4
 

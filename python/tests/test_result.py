@@ -91,6 +91,21 @@ def test_counts_are_not_copied(arrive):
     assert r["X"].base is not None and r.counts.shape == (10, 101, 1)
 
 
+def test_a_result_cannot_be_changed(arrive, tmp_path):
+    """Its arrays are what it saves; those of a batch are the caller's."""
+    r = arrive.run(until=1, points=3, runs=10, derive="final:X")
+    for kept in (r, pickle.loads(pickle.dumps(r))):
+        for array in (kept.counts, kept["X"], kept["final:X"], kept.mean(), kept.var(),
+                      kept.trajectories):
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = 0
+    mine = r["X"].copy()
+    mine[:] = 0
+    r.save(tmp_path / "r.h5")
+    np.testing.assert_array_equal(saltus.open(tmp_path / "r.h5").counts, r.counts)
+    arrive.batch([[20.0]], ["k"], until=1, derive="final:X")[:] = 0
+
+
 def test_less_is_kept_when_less_is_asked_for(schlogl):
     want = dict(until=3, points=4, runs=300, seed=6)
     everything = schlogl.run(**want)
