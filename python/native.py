@@ -204,6 +204,7 @@ saltus_status saltus_file_state_read(const char *path, saltus_file_state *out, s
 /* below, and in _native's callers */
 volatile int *watch_interrupt(void);
 int end_watch(void);
+int has_handlers(void);
 char *model_text(const saltus_model *model, int what);
 char *devices_text(void);
 void free(void *text);
@@ -263,6 +264,21 @@ static int end_watch(void)
         (void)sigaction(SIGINT, &before, NULL);
     }
     return interrupted;
+}
+
+/* Whether signals, of those that end programs or are free for them, have handlers: Python's, which may
+ * raise, are called when the interpreter runs again. */
+static int has_handlers(void)
+{
+    static const int numbers[] = {SIGALRM, SIGHUP,  SIGQUIT,   SIGTERM,
+                                  SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU};
+    int n = 0;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) {
+        struct sigaction now;
+        n += sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler != SIG_DFL &&
+             now.sa_handler != SIG_IGN;
+    }
+    return n > 0;
 }
 
 /* What is printed of a model, to be freed: reaction number `what`, or -1: all for people, -2: Saltus

@@ -40,10 +40,6 @@ SETTINGS = {"layout": "layout", "threads": "n_threads", "block": "block", "strea
 CHECKPOINT = 60.0  # seconds from one of a file to the next, as the command's
 MOST_FRAMES = 1 << 24  # the command's
 FEW_TIMES = 10_000  # that are kept for the next call
-# Signals whose handlers in Python, which may raise, are called while a run lasts. (Ctrl-C is
-# carry_out's matter; to ask for all of them takes as long as a short run.)
-HEARD = [getattr(signal, f"SIG{name}")
-         for name in ("ALRM", "HUP", "QUIT", "TERM", "USR1", "USR2", "VTALRM", "XCPU")]
 Tell = Union[bool, Callable[[float], object], None]  # of progress
 _run_defaults = lib.saltus_run_options_default()
 _plan_defaults = lib.saltus_plan_options_default()
@@ -285,7 +281,7 @@ class Progress:
             wanted = ("ipykernel" in sys.modules or (
                 sys.stderr is not None and sys.stderr.isatty())) and bool(find_spec("tqdm"))
         self._has_bar = bool(wanted) and self._tell is None
-        self._hears = is_main and any(callable(signal.getsignal(n)) for n in HEARD)
+        self._hears = is_main and bool(lib.has_handlers())
         self._handle: Any = None
         if is_main:
             self._under_way.append(self)
