@@ -166,6 +166,9 @@ bool saltus_cli_is_writable(const char *path, saltus_error *err);
 /** Whether two names are those of one file. */
 bool saltus_cli_is_same_file(const char *a, const char *b);
 
+/** Whether standard output goes to this file. */
+bool saltus_cli_is_stdout(const char *path);
+
 /** Make a new file of a name that ends with six X, which are replaced, with the rights of any other
  * new file. Returns what mkstemp(3) does. */
 int saltus_cli_make_file(char *pattern);

@@ -49,6 +49,13 @@ bool saltus_cli_is_same_file(const char *a, const char *b)
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
+bool saltus_cli_is_stdout(const char *path)
+{
+    struct stat x, y;
+    return stat(path, &x) == 0 && fstat(STDOUT_FILENO, &y) == 0 && S_ISREG(x.st_mode) &&
+           x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 saltus_status saltus_cli_check_trace(const saltus_cli_run_arguments *a, saltus_error *err)
 {
     static const char *const endings[] = {"", ".new", ".checkpoint", ".checkpoint.new", ".xdmf"};

@@ -159,6 +159,9 @@ static void warn_of_idle(const saltus_cli_run_arguments *a, const char *method)
     if (of_bins && a->record != SALTUS_RECORD_HISTOGRAM) {
         fprintf(stderr, "saltus: warning: %s is of --record histogram alone\n", of_bins);
     }
+    if (a->of_files && (!a->output || a->format == SALTUS_CLI_CSV)) {
+        fprintf(stderr, "saltus: warning: %s is of result files, -o FILE.h5, alone\n", a->of_files);
+    }
 }
 
 void saltus_cli_choose_method(const saltus_cli_run_arguments *a, const saltus_model *model,

@@ -23,6 +23,7 @@ typedef struct saltus_cli_run_arguments {
     saltus_cli_settings vary; /**< of a sweep, like these */
     const char *design, *derive;
     const char *of_leaps; /**< the last option given that steers leaps */
+    const char *of_files; /**< and that is of result files */
     double burn_in;
     bool common_random_numbers;
     bool no_peer, overwrite, append;

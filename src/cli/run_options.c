@@ -271,6 +271,7 @@ static error_t parse_number(int key, const char *text, saltus_cli_run_arguments 
                    ? 0
                    : wrong("--atol", text, "a number above 0");
     case OPT_CHECKPOINT:
+        a->of_files = "--checkpoint";
         return saltus_cli_double(text, &a->checkpoint) && a->checkpoint >= 0.0
                    ? 0
                    : wrong("--checkpoint", text, "seconds, or 0,");
@@ -317,6 +318,7 @@ static error_t parse_word(int key, char *text, saltus_cli_run_arguments *a)
                    ? 0
                    : wrong("--record", text, "all, stats, final or histogram");
     case OPT_COMPRESS:
+        a->of_files = "--compress";
         return parse_compress(text, &a->compress)
                    ? 0
                    : wrong("--compress", text, "none, fast or small");
@@ -473,6 +475,9 @@ static int check_output(saltus_cli_run_arguments *a)
         return saltus_cli_usage("-o '%s': results are written as HDF5, FILE.h5, or as a table, "
                                 "FILE.csv",
                                 a->output);
+    }
+    if (a->output && saltus_cli_is_stdout(a->output)) {
+        return saltus_cli_usage("-o '%s': that is where the summary goes", a->output);
     }
     if (a->append && (!a->output || a->format == SALTUS_CLI_CSV)) {
         return saltus_cli_usage("--append needs a result file, -o FILE.h5");

@@ -383,6 +383,26 @@ static void warn_of_no_columns(const run *r)
     }
 }
 
+/* What steers something that is not there is told. */
+static void warn_of_idle(const run *r)
+{
+    const saltus_plan *plan = r->plan;
+    const saltus_plan_options usual = saltus_plan_options_default();
+    const saltus_tolerance *e = &plan->tolerance;
+    if (!r->options->warn) {
+        return;
+    }
+    if (!saltus_plan_integrates(plan) &&
+        (e->rtol != usual.rtol || e->atol != usual.atol || e->stiff != SALTUS_STIFF_AUTO)) {
+        r->options->warn(r->options->warn_user,
+                         "rtol, atol and stiff are of rate rules, and of methods ode and hybrid: "
+                         "nothing is integrated here");
+    }
+    if (plan->avoids_peers && plan->n_slabs == 0) {
+        r->options->warn(r->options->warn_user, "no_peer is of lattices in slabs (split) alone");
+    }
+}
+
 static void warn_of_events(const run *r)
 {
     if (r->options->warn && r->plan->model->network->tables.watches_state &&
@@ -556,6 +576,7 @@ saltus_status saltus_run_at_points(const saltus_plan *plan, const saltus_run_opt
                 !options->checkpoint;
     SALTUS_TRY(set_up(&r, err));
     warn_of_no_columns(&r);
+    warn_of_idle(&r);
     warn_of_events(&r);
     const saltus_work how = {.user = &r,
                              .work = work,

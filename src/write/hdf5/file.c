@@ -475,6 +475,10 @@ saltus_status saltus_h5_close_file(saltus_h5_file *f, const saltus_run_report *r
             f->file = H5I_INVALID_HID;
             status = H5Fclose(file) < 0 ? saltus_h5_fail(f, 0, err) : SALTUS_OK;
         }
+        if (status == SALTUS_OK && !saltus_h5_is_at(f->path, f->reserve.fd)) {
+            status = saltus_error_set(err, SALTUS_E_IO,
+                                      "%s: was moved or removed while it was written", f->path);
+        }
     }
     saltus_h5_free_file(f);
     saltus_h5_quiet_end(&quiet);
