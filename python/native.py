@@ -12,6 +12,7 @@ DECLARATIONS = """
 typedef int... saltus_status;
 typedef int... saltus_law;
 typedef int... saltus_record;
+typedef int... saltus_compress;
 enum { SALTUS_MOST_BINS = ... };
 typedef struct saltus_model saltus_model;
 typedef struct saltus_backend saltus_backend;
@@ -181,6 +182,7 @@ typedef struct {
     double burn_in, checkpoint;
     const saltus_archive *archive;
     bool overwrite;
+    saltus_compress compress;
     ...;
 } saltus_hdf5_options;
 saltus_hdf5_options saltus_hdf5_options_default(void);

@@ -404,7 +404,8 @@ class Model:
         bins, range  of histograms
         frames  of a lattice: the time between two frames
         output  a result file to write instead, which an interrupted run leaves readable; it is
-                replaced only with overwrite=True
+                replaced only with overwrite=True; `compress` is "none", "fast" (unless given) or
+                "small", also of what `save` writes
         progress  True, False, a function of the fraction done, or None: a bar where there is a
                 terminal or a notebook
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ._model import Model
 
 RECORDS = {"all": 0, "stats": 1, "final": 2, "histogram": 3}
+COMPRESS = {"none": 0, "fast": 1, "small": 2}  # of a file
 LAWS = {"literal": 0, "combinatorial": 1}
 STOICHIOMETRIES = {"refuse": 0, "draw": 2}  # added to a law
 AMOUNTS_REAL = 4  # by method ode, added too
@@ -139,9 +140,11 @@ class Call:
                  method: Optional[str] = None, species: Names = None, record: str = "all",
                  derive: Names = None, burn_in: float = 0.0, bins: Optional[int] = None,
                  range: Optional[tuple[float, float]] = None, frames: Optional[float] = None,
-                 **settings: Any) -> None:
+                 compress: Optional[str] = None, **settings: Any) -> None:
         if text("record", record) not in RECORDS:
             raise near("record", record, RECORDS)
+        if compress is not None and text("compress", compress) not in COMPRESS:
+            raise near("compress", compress, COMPRESS)
         for name in settings:
             if name not in SETTINGS:
                 raise near("the call", name, SETTINGS)
@@ -153,7 +156,7 @@ class Call:
                 raise InvalidError(f"{name}={n} must be from {least} to 2^63 - 1")
         self.times, self.record, self.device = (_times(until, points, every, times), record,
                                                 text("device", device))
-        self.every = every
+        self.every, self.compress = every, compress
         self.settings = {name: _setting(name, value) for name, value in settings.items()
                          if value is not None}
         self.method = None if method is None else text("method", method)
@@ -214,7 +217,7 @@ class Call:
             "first": run.first_trajectory or None,
             "seed": run.seed, "device": self.device, "method": self.method, "record": self.record,
             "species": self.columns, "derive": self.derive, "burn-in": self.burn_in or None,
-            "bins": self.bins or None, "frames": self.frame_step}
+            "bins": self.bins or None, "frames": self.frame_step, "compress": self.compress}
         if self.every is not None:
             given["every"] = float(self.every)
         elif n > 0 and np.array_equal(self.times, make_times(float(self.times[-1]), n, 0.0)):
@@ -419,6 +422,8 @@ def into_file(path: str, plan: Plan, call: Call, overwrite: bool, report: Any, e
     options.overwrite, options.archive = flag("overwrite", overwrite), archive
     if call.words("sweep" if sweep else "run") is not None:  # else nothing could go on with it
         options.checkpoint = CHECKPOINT
+    if call.compress is not None:
+        options.compress = COMPRESS[call.compress]
     call.result_options(options)
     with hdf5:
         if sweep:

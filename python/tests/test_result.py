@@ -106,6 +106,19 @@ def test_a_result_cannot_be_changed(arrive, tmp_path):
     arrive.batch([[20.0]], ["k"], until=1, derive="final:X")[:] = 0
 
 
+def test_files_are_packed_as_they_should_be(arrive, tmp_path):
+    want, sizes = dict(until=5, points=400, runs=500), []
+    for how in ("none", "fast", "small"):
+        r = arrive.run(output=tmp_path / f"{how}.h5", compress=how, **want)
+        sizes.append(os.path.getsize(r.path))
+        np.testing.assert_array_equal(r.counts, arrive.run(**want).counts)
+    assert sizes[0] > 2 * sizes[1] and sizes[1] > sizes[2]
+    arrive.run(compress="small", **want).save(tmp_path / "saved.h5")
+    assert abs(os.path.getsize(tmp_path / "saved.h5") - sizes[2]) < 0.02 * sizes[2]
+    with pytest.raises(saltus.InvalidError, match="compress has no 'best'"):
+        arrive.run(until=1, compress="best")
+
+
 def test_less_is_kept_when_less_is_asked_for(schlogl):
     want = dict(until=3, points=4, runs=300, seed=6)
     everything = schlogl.run(**want)

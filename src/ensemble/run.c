@@ -395,11 +395,12 @@ static void warn_of_idle(const run *r)
     if (!saltus_plan_integrates(plan) &&
         (e->rtol != usual.rtol || e->atol != usual.atol || e->stiff != SALTUS_STIFF_AUTO)) {
         r->options->warn(r->options->warn_user,
-                         "rtol, atol and stiff are of rate rules, and of methods ode and hybrid: "
-                         "nothing is integrated here");
+                         "`rtol`, `atol` and `stiff` are of rate rules, and of methods ode and "
+                         "hybrid: nothing is integrated here");
     }
     if (plan->avoids_peers && plan->n_slabs == 0) {
-        r->options->warn(r->options->warn_user, "no_peer is of lattices in slabs (split) alone");
+        r->options->warn(r->options->warn_user,
+                         "`no_peer` is of lattices in slabs, `split`, alone");
     }
 }
 

@@ -339,10 +339,10 @@ static void idle_options_are_told(void **state)
         {"--rtol 1e-4",
          "saltus: warning: rtol, atol and stiff are of rate rules, and of methods ode "
          "and hybrid: nothing is integrated here\n"},
-        {"--stiff never --method tau",
-         "saltus: warning: rtol, atol and stiff are of rate rules, and of methods ode and hybrid: "
-         "nothing is integrated here\n"},
-        {"--no-peer", "saltus: warning: no_peer is of lattices in slabs (split) alone\n"},
+        {"--stiff never --method tau", "saltus: warning: --rtol, --atol and --stiff are of rate "
+                                       "rules, and of methods ode and hybrid: "
+                                       "nothing is integrated here\n"},
+        {"--no-peer", "saltus: warning: --no-peer is of lattices in slabs, --split, alone\n"},
         {"--checkpoint 5", "saltus: warning: --checkpoint is of result files, -o FILE.h5, alone\n"},
         {"--compress small -o d.csv",
          "saltus: warning: --compress is of result files, -o FILE.h5, alone\n"},

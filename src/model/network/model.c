@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 saltus_status saltus_model_create(const char *name, saltus_model **out, saltus_error *err)
 {
@@ -354,7 +355,9 @@ static const char *find_nearest(const saltus_model *model, const char *name, int
             continue;
         }
         const int d = edit_distance(name, v->id);
-        if (d <= best_distance && (!best || d < best_distance)) {
+        const bool is_alike = d < (int)strlen(name) || d < (int)strlen(v->id) ||
+                              strcasecmp(name, v->id) == 0; /* all letters differ in 'k' and 'q' */
+        if (is_alike && d <= best_distance && (!best || d < best_distance)) {
             best = v->id;
             best_distance = d;
         }
