@@ -337,7 +337,7 @@ static void idle_options_are_told(void **state)
         {"--range 0:5 -o a.h5", "saltus: warning: --range is of --record histogram alone\n"},
         {"--continuous 50", "saltus: warning: --continuous is of --method hybrid alone\n"},
         {"--rtol 1e-4",
-         "saltus: warning: rtol, atol and stiff are of rate rules, and of methods ode "
+         "saltus: warning: --rtol, --atol and --stiff are of rate rules, and of methods ode "
          "and hybrid: nothing is integrated here\n"},
         {"--stiff never --method tau", "saltus: warning: --rtol, --atol and --stiff are of rate "
                                        "rules, and of methods ode and hybrid: "
