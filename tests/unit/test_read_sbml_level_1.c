@@ -112,8 +112,8 @@ static void what_is_wrong_is_refused(void **state)
         check_refused(level_1("A", no_formulas[i]), SALTUS_E_SYNTAX, "model.xml:6: the formula '",
                       NULL);
     }
-    check_refused(level_1("A", "k*B"), SALTUS_E_MODEL,
-                  "reaction 'R': rate law uses 'B', which is not defined", "did you mean 'A'");
+    check_refused(level_1("A", "k*a"), SALTUS_E_MODEL,
+                  "reaction 'R': rate law uses 'a', which is not defined", "did you mean 'A'");
     check_refused(
         level_1("A", "uui(A, k, 3)"), SALTUS_E_UNSUPPORTED,
         "model.xml:5: reaction 'R': rate law uses 'uui', a predefined rate law of Level 1, "

@@ -112,8 +112,8 @@ static void reactions_that_cannot_be_simulated_are_refused(void **state)
                   SALTUS_E_MODEL,
                   "model.xml:16: reaction 'R7': rate law uses 'k9', which is not defined",
                   "did you mean 'k'?");
-    check_refused(NETWORK(REACTION("R7", REACTANTS(REFERENCE("C", "")), LAW(CI("k")))),
-                  SALTUS_E_MODEL, "reaction 'R7': species 'C' is not defined", "did you mean 'A'?");
+    check_refused(NETWORK(REACTION("R7", REACTANTS(REFERENCE("a", "")), LAW(CI("k")))),
+                  SALTUS_E_MODEL, "reaction 'R7': species 'a' is not defined", "did you mean 'A'?");
     check_refused(NETWORK(REACTION("R7", REACTANTS(REFERENCE("Q", "")), LAW(CI("k")))),
                   SALTUS_E_MODEL, "reaction 'R7' changes 'Q', which is constant", NULL);
     check_refused(NETWORK(REACTION("R7", "", LAW(CI("R7")))), SALTUS_E_MODEL,
