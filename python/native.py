@@ -268,8 +268,8 @@ static int end_watch(void)
     return interrupted;
 }
 
-/* Whether signals, of those that end programs or are free for them, have handlers: Python's, which may
- * raise, are called when the interpreter runs again. */
+/* Whether signals, of those that end programs or are free for them, have handlers: Python's, which
+ * may raise, are called when the interpreter runs again. */
 static int has_handlers(void)
 {
     static const int numbers[] = {SIGALRM, SIGHUP,  SIGQUIT,   SIGTERM,
