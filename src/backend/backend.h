@@ -54,6 +54,9 @@ typedef struct saltus_backend_ops {
     void (*explain_slabs)(const struct saltus_backend *backend,
                           const struct saltus_lattice *lattice, const saltus_slab_plan *slabs,
                           FILE *out);
+    /** Bytes of this machine's memory that a trajectory of a lattice takes by method mpd, whoever
+     * is in it; NULL: few. */
+    double (*lattice_bytes)(const struct saltus_lattice *lattice);
     /** Bytes of samples that may be simulated ahead of their delivery; 0: what is usual. */
     int64_t ahead_bytes;
     /** It takes tasks with a derivation or a reduction. */

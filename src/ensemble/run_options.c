@@ -1,6 +1,7 @@
 /* What a run is asked to do: its defaults, and what is wrong with it. */
 #include "ensemble/plan.h"
 
+#include "core/limits.h"
 #include "core/number.h"
 
 #include <math.h>
@@ -8,6 +9,34 @@
 saltus_run_options saltus_run_options_default(void)
 {
     return (saltus_run_options){.seed = 1, .n_trajectories = 1};
+}
+
+/* Lattices of trajectories that are simulated at a time. */
+static saltus_status check_lattices(const saltus_plan *plan, const saltus_run_options *o,
+                                    saltus_error *err)
+{
+    const saltus_lattice *l = plan->model->network->lattice;
+    const int64_t left = o->n_trajectories - o->n_done;
+    const int n = left < plan->n_workers ? (int)left : plan->n_workers;
+    const double gib = 1024.0 * 1024.0 * 1024.0;
+    bool is_limit;
+    if (!l || plan->method != SALTUS_METHOD_MPD || plan->is_over_ranks ||
+        !plan->backend->ops->lattice_bytes || n == 0) {
+        return SALTUS_OK;
+    }
+    const double each = plan->backend->ops->lattice_bytes(l), most = saltus_memory_most(&is_limit);
+    if (n * each <= most) {
+        return SALTUS_OK;
+    }
+    const saltus_status status = saltus_error_set(
+        err, SALTUS_E_INVALID, "%d %s of %.4g sites, %s, %s about %.3g GiB of memory; %s %.3g GiB",
+        n, saltus_plural(n, "lattice", "lattices"), (double)l->n_sites,
+        n == 1 ? "by method mpd" : "as many as there are threads", n == 1 ? "takes" : "take",
+        n * each / gib, is_limit ? "this process is limited to" : "this machine has", most / gib);
+    saltus_error_hint(err, "%s",
+                      each <= most ? "ask for fewer threads"
+                                   : "method nsm takes less where most sites are empty");
+    return status;
 }
 
 saltus_status saltus_run_options_check(const saltus_plan *plan, const saltus_run_options *o,
@@ -53,6 +82,7 @@ saltus_status saltus_run_options_check(const saltus_plan *plan, const saltus_run
         SALTUS_TRY(
             method->check_until(plan->model->network->lattice, o->times[o->n_times - 1], err));
     }
+    SALTUS_TRY(check_lattices(plan, o, err));
     if (o->n_frames > 0 && !plan->model->network->lattice) {
         SALTUS_FAIL(SALTUS_E_INVALID, "model '%s' has no lattice, and so no frames",
                     plan->model->name);

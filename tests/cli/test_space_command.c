@@ -252,6 +252,25 @@ static void an_interrupted_run_keeps_frames(void **state)
     assert_true(file_exists("out.xdmf"));
 }
 
+/* 34 GB each, a lattice for each of 2000 threads: refused while the old result is there. */
+static void lattices_that_cannot_fit_are_refused(void **state)
+{
+    (void)state;
+    write_file("huge.yaml", "species: {A: 10}\nlattice: {size: [1000, 1000, 4000], spacing: 1 um, "
+                            "step: 0.1, diffusion: {A: 1 um2/s}}\n");
+    outcome o = saltus("run cell.yaml --until 0.1 --seed 5 -q -o kept.h5");
+    assert_int_equal(o.code, 0);
+    char *before = exported("kept.h5");
+    keep_results();
+    o = saltus("run huge.yaml --until 1 --threads 2000 --runs 2000 --overwrite -o kept.h5");
+    assert_refused(&o, 2, "2000 lattices of 4e+09 sites, as many as there are threads, take about");
+    assert_non_null(strstr(o.err, "hint: "));
+    char *after = exported("kept.h5");
+    assert_string_equal(before, after);
+    free(before);
+    free(after);
+}
+
 static void a_lattice_tells_its_time(void **state)
 {
     static const char *const methods[] = {"mpd", "nsm"};
@@ -354,6 +373,7 @@ int main(void)
         TEST(vtk_reads_frames),
         TEST(an_interrupted_run_keeps_frames),
         TEST(a_lattice_tells_its_time),
+        TEST(lattices_that_cannot_fit_are_refused),
         TEST(propensities_that_are_no_number_are_named),
         TEST(runs_with_other_images_are_not_put_together),
     };

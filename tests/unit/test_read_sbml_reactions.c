@@ -47,6 +47,7 @@ static void stoichiometries_of_all_kinds_are_read(void **state)
                              LAW(CI("k")))));
     const saltus_reaction *r = reaction(m, "R1");
     check_participants(m, r->reactants, r->n_reactants, "2 A + 1 A + 1 S");
+    assert_true(has_warning(m, "reaction 'R1' gives no stoichiometry of 'A': it is taken as 1"));
     check_participants(m, r->products, r->n_products, "1 A + 100 B");
     r = reaction(m, "R2");
     assert_int_equal(r->n_reactants, 0);
@@ -322,6 +323,28 @@ static void check_own_units(const char *text, const char *law, const char *delay
     saltus_model_destroy(m);
 }
 
+static void own_units_of_substance_are_converted(void **state)
+{
+#define UNIT(id, n)                                                                         \
+    "<unitDefinition id=\"" id "\"><listOfUnits><unit kind=\"item\" multiplier=\"" n "\"/>" \
+    "</listOfUnits></unitDefinition>"
+    static const char x[] = "initialAmount=\"1\"", dozen[] = " substanceUnits=\"dozen\"",
+                      units[] = UNIT("dozen", "12") UNIT("substance", "3");
+    (void)state;
+    check_own_units(level_2_1(units, x, "", ""), "X/3*3", "3");
+    check_own_units(level_2_1(units, x, dozen, ""), "X/3*12", "3");
+    check_own_units(level_2_1(units, x, " substanceUnits=\"dozen\" timeUnits=\"minute\"", ""),
+                    "X/3*0.2", "3");
+    check_own_units(level_2_1(UNIT("dozen", "12"), x, " substanceUnits=\"item\"", ""), "X", "3");
+    check_refused(
+        level_2_1(UNIT("dozen", "12"), x, dozen, ""), SALTUS_E_UNSUPPORTED,
+        "model.xml:5: reaction 'R': its unit of substance 'dozen' cannot be converted: the "
+        "model's is not declared",
+        NULL);
+    check_refused(level_2_1("", x, " substanceUnits=\"mole\"", ""), SALTUS_E_UNSUPPORTED,
+                  "reaction 'R': its unit of substance 'mole' cannot be converted", NULL);
+}
+
 static void own_units_of_time_are_converted(void **state)
 {
     static const char hours[] = "<unitDefinition id=\"time\"><listOfUnits><unit kind=\"second\" "
@@ -460,6 +483,8 @@ static void conversion_factors_change_what_a_firing_does(void **state)
                                "12", "substanceUnits=\"dozen\""));
     check_participants(m, reaction(m, "R")->reactants, 1, "12 A");
     check_participants(m, reaction(m, "R")->products, 1, "6 B");
+    assert_true(has_warning(m, "reaction 'R': a firing changes 12 molecules of 'A', and not 1, by "
+                               "the units of both or a conversion factor"));
     check_printed(m, reaction(m, "R")->law, "A/12*12");
     saltus_model_destroy(m);
     /* extent in nanomoles, species in items, the factor with another number of Avogadro */
@@ -467,6 +492,7 @@ static void conversion_factors_change_what_a_firing_does(void **state)
                              "substanceUnits=\"item\"", ""));
     check_participants(m, reaction(m, "R")->reactants, 1, "1 A");
     check_participants(m, reaction(m, "R")->products, 1, "3 B");
+    assert_false(has_warning(m, "a firing changes"));
     check_printed(m, reaction(m, "R")->law, "A*602214076000000");
     saltus_model_destroy(m);
 }
@@ -619,6 +645,7 @@ int main(void)
         cmocka_unit_test(moles_become_molecules),
         cmocka_unit_test(units_that_are_not_declared_count_items),
         cmocka_unit_test(units_that_count_nothing_are_moles_if_asked),
+        cmocka_unit_test(own_units_of_substance_are_converted),
         cmocka_unit_test(own_units_of_time_are_converted),
         cmocka_unit_test(own_units_of_size_are_the_compartments),
         cmocka_unit_test(few_molecules_are_told),

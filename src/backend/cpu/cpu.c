@@ -6,6 +6,7 @@
 #include "kernel/ssa/direct_lanes.h"
 #include "model/network/network.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { MAX_LANE_RATES = 64 };
@@ -158,6 +159,13 @@ static int n_workers(const saltus_backend *backend, const saltus_plan_options *w
     return wanted->n_threads > 0 ? wanted->n_threads : backend->n_cores;
 }
 
+/* As backend/cpu/rdme.c has it: two sets of lists, a list for each site, in bricks of 4 x 4 x 2. */
+static double lattice_bytes(const saltus_lattice *l)
+{
+    const double bricks = ceil(l->size[0] / 4.0) * ceil(l->size[1] / 4.0) * ceil(l->size[2] / 2.0);
+    return bricks * (2 * (32 + 2) + 1) * sizeof(int32_t);
+}
+
 static double estimate(const saltus_backend *backend, const saltus_setup *setup, int n_workers,
                        double n_trajectories, double steps_each)
 {
@@ -197,6 +205,7 @@ const saltus_backend_ops saltus_backend_cpu = {
     .close = close_cpu,
     .list = list,
     .choose_layout = choose_layout,
+    .lattice_bytes = lattice_bytes,
     .n_workers = n_workers,
     .estimate = estimate,
     .work = work,

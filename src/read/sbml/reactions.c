@@ -205,11 +205,18 @@ bool sbml_can_count(const sbml_reader *r, const sbml_stoichiometry *s, double n,
 static saltus_status molecules_per_firing(sbml_reader *r, const sbml_place *place, int v, double n,
                                           double firings, double *molecules)
 {
-    return count_molecules(r, v, n, firings, molecules)
-               ? SALTUS_OK
-               : sbml_fail(r, SALTUS_E_UNSUPPORTED, place->line,
-                           "%s: a firing would change %.9g molecules of '%s'", place->what,
-                           *molecules, r->model->variables[v].id);
+    if (!count_molecules(r, v, n, firings, molecules)) {
+        return sbml_fail(r, SALTUS_E_UNSUPPORTED, place->line,
+                         "%s: a firing would change %.9g molecules of '%s'", place->what,
+                         *molecules, r->model->variables[v].id);
+    }
+    if (*molecules >= 2.0 * n) {
+        sbml_warn(r, place->line,
+                  "%s: a firing changes %.9g molecules of '%s', and not %.9g, by the units of both "
+                  "or a conversion factor",
+                  place->what, *molecules, r->model->variables[v].id, n);
+    }
+    return SALTUS_OK;
 }
 
 /* Firings per unit of extent. Where the document does not say, the unit is that of the species
@@ -267,10 +274,14 @@ saltus_status sbml_read_stoichiometry(sbml_reader *r, const sbml_place *place,
         at.reaction = -1;
         SALTUS_TRY(sbml_convert(r, &at, math, n));
     } else {
-        const double value = SpeciesReference_getStoichiometry(reference);
-        *n = saltus_expr_const(arena, isnan(value)
-                                          ? 1.0 /* level 3: not given */
-                                          : value / SpeciesReference_getDenominator(reference));
+        double value = SpeciesReference_getStoichiometry(reference);
+        if (isnan(value)) { /* level 3 */
+            sbml_warn(r, sbml_line(reference),
+                      "%s gives no stoichiometry of '%s': it is taken as 1", place->what,
+                      SpeciesReference_getSpecies(reference));
+            value = 1.0;
+        }
+        *n = saltus_expr_const(arena, value / SpeciesReference_getDenominator(reference));
     }
     SALTUS_NEED(*n);
 done:
@@ -473,6 +484,7 @@ static saltus_status read_law(sbml_reader *r, const sbml_place *place, KineticLa
         goto done;
     }
     SALTUS_TRY(sbml_convert(r, place, math, &out->law));
+    SALTUS_TRY(sbml_law_unit(r, law, place, &firings));
     SALTUS_TRY(sbml_unit_of_time(r, KineticLaw_getTimeUnits(law), place->what, place->line, &time));
     if (firings / time != 1.0) {
         out->law = saltus_expr_2(&r->model->arena, SALTUS_OP_MUL, out->law,

@@ -269,6 +269,11 @@ SALTUS_MUST_CHECK saltus_status sbml_species_unit(sbml_reader *r, Species_t *spe
 SALTUS_MUST_CHECK saltus_status sbml_extent_unit(sbml_reader *r, Reaction_t *reaction,
                                                  double *firings);
 
+/** units.c: what `firings`, those per unit of extent, are per unit of a law's own (Level 1, and the
+ * first version of Level 2); unchanged where it has none. */
+SALTUS_MUST_CHECK saltus_status sbml_law_unit(sbml_reader *r, const KineticLaw_t *law,
+                                              const sbml_place *place, double *firings);
+
 /** units.c: the unit of a compartment's size in m^dimensions (1 to 3), that of litres, m2 and
  * m where the document does not say; 0 when it is no unit of such a size. */
 double sbml_size_unit(const sbml_reader *r, const Compartment_t *compartment, int dimensions);

@@ -145,16 +145,29 @@ saltus_status sbml_species_unit(sbml_reader *r, Species_t *species, double *mole
     return unit_counts(r, unit, what, sbml_line(species), molecules);
 }
 
+saltus_status sbml_law_unit(sbml_reader *r, const KineticLaw_t *law, const sbml_place *place,
+                            double *firings)
+{
+    const char *unit = r->level < 3 && KineticLaw_isSetSubstanceUnits(law)
+                           ? KineticLaw_getSubstanceUnits(law)
+                           : NULL;
+    const double extent = *firings;
+    const saltus_status status =
+        unit ? unit_counts(r, unit, place->what, place->line, firings) : SALTUS_OK;
+    return status == SALTUS_OK && *firings != extent && !model_substance(r)
+               ? sbml_fail(r, SALTUS_E_UNSUPPORTED, place->line,
+                           "%s: its unit of substance '%s' cannot be converted: the model's is not "
+                           "declared",
+                           place->what, unit)
+               : status;
+}
+
 saltus_status sbml_extent_unit(sbml_reader *r, Reaction_t *reaction, double *firings)
 {
     char what[200];
-    KineticLaw_t *law = Reaction_getKineticLaw(reaction);
-    const char *unit = model_substance(r);
-    if (r->level > 2 && Model_isSetExtentUnits(r->sbml)) {
-        unit = Model_getExtentUnits(r->sbml);
-    } else if (r->level < 3 && law && KineticLaw_isSetSubstanceUnits(law)) {
-        unit = KineticLaw_getSubstanceUnits(law);
-    }
+    const char *unit = r->level > 2 && Model_isSetExtentUnits(r->sbml)
+                           ? Model_getExtentUnits(r->sbml)
+                           : model_substance(r);
     *firings = 0.0;
     if (!unit) {
         return SALTUS_OK;
