@@ -284,13 +284,12 @@ class Progress:
             wanted = ("ipykernel" in sys.modules or (
                 sys.stderr is not None and sys.stderr.isatty())) and bool(find_spec("tqdm"))
         self._has_bar = bool(wanted) and self._tell is None
-        self._hears = is_main and bool(lib.has_handlers())
         self._handle: Any = None
-        if is_main:
-            self._under_way.append(self)
-        if wanted or self._hears:
+        if wanted or is_main and lib.has_handlers():
             self._handle = ffi.new_handle(self)
             call.run.progress, call.run.progress_user = lib.on_progress, self._handle
+        if is_main:
+            self._under_way.append(self)
 
     def _draw(self, fraction: float) -> None:
         if self._bar is None:
@@ -306,7 +305,7 @@ class Progress:
             try:
                 use()
             except Exception as failure:
-                if self._hears:  # it may be a handler's
+                if _is_of_handler(failure):
                     raise
                 self._is_broken = True
                 self._call.warnings.append(f"the progress bar could not be drawn: {failure}")
@@ -346,11 +345,22 @@ class Progress:
             self._try_bar(self._bar.close)
 
 
+def _is_of_handler(failure: BaseException) -> bool:
+    """Whether a signal's handler has raised this, in the middle of something else."""
+    handlers = {getattr(signal.getsignal(n), "__code__", None) for n in signal.valid_signals()}
+    where = failure.__traceback__
+    while where is not None and where.tb_frame.f_code not in handlers:
+        where = where.tb_next
+    return where is not None
+
+
 def stop_innermost(kind: Any, failure: BaseException, where: Any) -> None:
     """A handler has raised this while the library called Python, before or behind what is called."""
-    for bar in reversed(Progress._under_way):
+    is_main = threading.get_ident() == threading.main_thread().ident
+    for bar in reversed(Progress._under_way if is_main else []):
         if bar.stop(failure):
             return
+    sys.excepthook(kind, failure, where)
 
 
 @ffi.def_extern(onerror=stop_innermost)
@@ -450,11 +460,11 @@ def carry_out(call: Call, progress: Any, run: Callable[[], int]) -> Optional[Bas
     only afterwards; so does what a function of progress or a signal's handler raises. Gives what is
     to be raised when what had ended was taken; other failures are raised at once."""
     is_main = threading.get_ident() == threading.main_thread().ident
-    bar, options = Progress(call, progress, is_main), call.run
-    watched = lib.watch_interrupt() if is_main else ffi.NULL
-    own = ffi.new("int *")
-    options.stop = watched if watched != ffi.NULL else own
+    own, watched, options = ffi.new("int *"), ffi.NULL, call.run
+    bar = Progress(call, progress, is_main)
     try:
+        watched = lib.watch_interrupt() if is_main else ffi.NULL
+        options.stop = watched if watched != ffi.NULL else own
         status = run()
         if status == 0:
             bar.finish()

@@ -154,6 +154,27 @@ def test_what_another_signals_handler_raises_stops_the_run(arrive, tmp_path, out
     assert arrive.run(until=1).is_complete
 
 
+def test_a_bar_that_breaks_is_no_handlers_matter(arrive, monkeypatch):
+    tqdm_auto = pytest.importorskip("tqdm.auto")
+
+    def broken(*_, **__):
+        raise OSError("no terminal")
+
+    monkeypatch.setattr(tqdm_auto, "tqdm", broken)
+    with handler(signal.SIGTERM, late), pytest.warns(match="could not be drawn: no terminal"):
+        assert arrive.run(**{**LONG, "runs": 2_000, "progress": True}).is_complete
+
+    def slow(*_, **__):
+        time.sleep(5)
+
+    monkeypatch.setattr(tqdm_auto, "tqdm", slow)
+    with handler(signal.SIGALRM, late):
+        signal.setitimer(signal.ITIMER_REAL, 0.6)
+        with pytest.raises(Late) as stopped:
+            arrive.run(**{**LONG, "progress": True})
+    check_part(stopped.value.result, arrive)
+
+
 def test_sigterm_may_be_as_ctrl_c(arrive):
     with handler(signal.SIGTERM, signal.default_int_handler):
         threading.Timer(0.4, os.kill, (os.getpid(), signal.SIGTERM)).start()

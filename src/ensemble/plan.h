@@ -67,6 +67,10 @@ SALTUS_MUST_CHECK saltus_status saltus_run_options_check(const saltus_plan *plan
                                                          const saltus_run_options *options,
                                                          saltus_error *err);
 
+/** Check that this machine has memory for n lattices at a time, or for such a part of each. */
+SALTUS_MUST_CHECK saltus_status saltus_plan_check_lattices(const saltus_plan *plan, int64_t n,
+                                                           double part, saltus_error *err);
+
 /** Bytes that the samples of a run hold at a time, at most; see also saltus_run_options. */
 double saltus_run_memory(const saltus_plan *plan, int64_t n_times, int64_t n_trajectories);
 

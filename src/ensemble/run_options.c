@@ -11,32 +11,44 @@ saltus_run_options saltus_run_options_default(void)
     return (saltus_run_options){.seed = 1, .n_trajectories = 1};
 }
 
-/* Lattices of trajectories that are simulated at a time. */
-static saltus_status check_lattices(const saltus_plan *plan, const saltus_run_options *o,
-                                    saltus_error *err)
+saltus_status saltus_plan_check_lattices(const saltus_plan *plan, int64_t n, double part,
+                                         saltus_error *err)
 {
     const saltus_lattice *l = plan->model->network->lattice;
-    const int64_t left = o->n_trajectories - o->n_done;
-    const int n = left < plan->n_workers ? (int)left : plan->n_workers;
     const double gib = 1024.0 * 1024.0 * 1024.0;
     bool is_limit;
-    if (!l || plan->method != SALTUS_METHOD_MPD || plan->is_over_ranks ||
-        !plan->backend->ops->lattice_bytes || n == 0) {
+    if (!l || plan->method != SALTUS_METHOD_MPD || !plan->backend->ops->lattice_bytes) {
         return SALTUS_OK;
     }
-    const double each = plan->backend->ops->lattice_bytes(l), most = saltus_memory_most(&is_limit);
-    if (n * each <= most) {
+    const double each = part * plan->backend->ops->lattice_bytes(l),
+                 most = saltus_memory_most(&is_limit);
+    if ((double)n * each <= most) {
         return SALTUS_OK;
     }
     const saltus_status status = saltus_error_set(
-        err, SALTUS_E_INVALID, "%d %s of %.4g sites, %s, %s about %.3g GiB of memory; %s %.3g GiB",
-        n, saltus_plural(n, "lattice", "lattices"), (double)l->n_sites,
+        err, SALTUS_E_INVALID,
+        "%lld %s of %.4g sites, %s, %s about %.3g GiB of memory; %s %.3g GiB", (long long)n,
+        saltus_plural(n, "lattice", "lattices"), part * (double)l->n_sites,
         n == 1 ? "by method mpd" : "as many as there are threads", n == 1 ? "takes" : "take",
-        n * each / gib, is_limit ? "this process is limited to" : "this machine has", most / gib);
+        (double)n * each / gib, is_limit ? "this process is limited to" : "this machine has",
+        most / gib);
     saltus_error_hint(err, "%s",
                       each <= most ? "ask for fewer threads"
                                    : "method nsm takes less where most sites are empty");
     return status;
+}
+
+/* Each rank has a slab of one lattice, or as many trajectories as the others. */
+static saltus_status check_memory(const saltus_plan *plan, const saltus_run_options *o,
+                                  saltus_error *err)
+{
+    const int n_ranks = saltus_ranks_count(o->ranks);
+    const bool in_slabs =
+        plan->n_rank_slabs > 0 && (plan->is_over_ranks || o->n_trajectories < (int64_t)n_ranks);
+    const int64_t left = o->n_trajectories - o->n_done, mine = (left + n_ranks - 1) / n_ranks;
+    return in_slabs ? saltus_plan_check_lattices(plan, 1, 1.0 / plan->n_rank_slabs, err)
+                    : saltus_plan_check_lattices(
+                          plan, mine < plan->n_workers ? mine : plan->n_workers, 1.0, err);
 }
 
 saltus_status saltus_run_options_check(const saltus_plan *plan, const saltus_run_options *o,
@@ -82,7 +94,7 @@ saltus_status saltus_run_options_check(const saltus_plan *plan, const saltus_run
         SALTUS_TRY(
             method->check_until(plan->model->network->lattice, o->times[o->n_times - 1], err));
     }
-    SALTUS_TRY(check_lattices(plan, o, err));
+    SALTUS_TRY(check_memory(plan, o, err));
     if (o->n_frames > 0 && !plan->model->network->lattice) {
         SALTUS_FAIL(SALTUS_E_INVALID, "model '%s' has no lattice, and so no frames",
                     plan->model->name);

@@ -259,16 +259,33 @@ static void tell_progress(void *user)
     run->progress(run->progress_user, &p);
 }
 
+/* Whether threads, so many of all ranks, have points of their own. */
+static bool has_many(const saltus_sweep *sweep, const saltus_sweep_options *o,
+                     const saltus_backend *backend, int64_t n_threads)
+{
+    return backend->ops->kind == SALTUS_ON_CPU &&
+           saltus_sweep_end(sweep, o) - o->first_point >= POINTS_EACH * n_threads;
+}
+
+int saltus_sweep_at_a_time(const saltus_sweep *sweep, const saltus_sweep_options *options,
+                           const saltus_plan *plan)
+{
+    const int n = plan->n_workers;
+    return has_many(sweep, options, plan->backend,
+                    (int64_t)n * saltus_ranks_count(options->run.ranks))
+               ? n
+               : 1;
+}
+
 saltus_status saltus_points_share(saltus_sweep_run_state *r, int64_t n_all, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const int n = r->backend->ops->n_workers(r->backend, &r->options->plan);
-    const int64_t n_points = saltus_sweep_end(r->sweep, r->options) - r->options->first_point;
     const bool is_cpu = r->backend->ops->kind == SALTUS_ON_CPU;
     if (n == 0) {
         SALTUS_FAIL(SALTUS_E_INVALID, "device '%s' can simulate nothing", r->options->device);
     }
-    const bool many = is_cpu && n_points >= POINTS_EACH * (n_all > n ? n_all : n);
+    const bool many = has_many(r->sweep, r->options, r->backend, n_all > n ? n_all : n);
     r->n_workers = many ? n : 1;
     r->n_total = n_all > n ? n_all : n;
     r->n_all = many ? r->n_total : saltus_ranks_count(r->options->run.ranks);

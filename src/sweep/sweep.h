@@ -34,6 +34,9 @@ SALTUS_MUST_CHECK saltus_status saltus_sweep_check_numbers(const struct saltus_s
 SALTUS_MUST_CHECK saltus_status saltus_sweep_check_options(const struct saltus_sweep *sweep,
                                                            const saltus_sweep_options *options,
                                                            saltus_error *err);
+/** Points that are simulated at a time in this process, a thread each. 1: one after the other. */
+int saltus_sweep_at_a_time(const struct saltus_sweep *sweep, const saltus_sweep_options *options,
+                           const struct saltus_plan *plan);
 /** Add an axis without a name or values. NULL: memory ran out, and nothing was added. */
 saltus_axis *saltus_sweep_add_axis(struct saltus_sweep *sweep);
 /** Let a model, which is thawed if it is frozen, take the values of a point. As

@@ -265,6 +265,9 @@ static void lattices_that_cannot_fit_are_refused(void **state)
     o = saltus("run huge.yaml --until 1 --threads 2000 --runs 2000 --overwrite -o kept.h5");
     assert_refused(&o, 2, "2000 lattices of 4e+09 sites, as many as there are threads, take about");
     assert_non_null(strstr(o.err, "hint: "));
+    o = saltus("sweep huge.yaml --vary A=lin:1:4000:4000 --until 1 --threads 2000 --overwrite -o "
+               "kept.h5");
+    assert_refused(&o, 2, "2000 lattices of 4e+09 sites, as many as there are threads, take about");
     char *after = exported("kept.h5");
     assert_string_equal(before, after);
     free(before);

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Refused as a wrong argument, with a sentence, with and without a record. */
 #define REFUSED(call)                                                                      \
@@ -209,21 +210,23 @@ static void runs(void **state)
     assert_int_equal(saltus_run(p, &run, saltus_hdf5_sink_get(sink), NULL, NULL), SALTUS_OK);
     assert_int_equal(saltus_hdf5_sink_close(sink, NULL, NULL), SALTUS_OK);
     REFUSED(saltus_hdf5_sink_close(sink, NULL, err));
-    assert_int_equal(rename("calls.h5", "moved.h5"), 0);
-    for (int i = 0; i < 3; ++i) { /* a file that is there at the end, moved, or another one's */
+    for (int i = 0; i < 4; ++i) { /* there at the end, moved, removed, and another one's */
         record = (saltus_error){0};
+        assert_int_equal(rename("calls.h5", "other.h5"), 0);
         assert_int_equal(saltus_hdf5_sink_open("calls.h5", p, &run, NULL, &sink, &record),
                          SALTUS_OK);
         assert_int_equal(saltus_run(p, &run, saltus_hdf5_sink_get(sink), NULL, NULL), SALTUS_OK);
         if (i == 1) {
             assert_int_equal(rename("calls.h5", "moved.h5"), 0);
         } else if (i == 2) {
-            assert_int_equal(rename("moved.h5", "calls.h5"), 0);
+            assert_int_equal(remove("calls.h5"), 0);
+        } else if (i == 3) {
+            assert_int_equal(link("other.h5", "another.h5") + rename("another.h5", "calls.h5"), 0);
         }
         assert_int_equal(saltus_hdf5_sink_close(sink, NULL, &record),
-                         i == 0 ? SALTUS_OK : SALTUS_E_IO);
-        assert_true(i == 0 || strstr(record.message, "calls.h5: was moved or removed"));
-        assert_true(i == 2 || remove("calls.h5") == (i == 0 ? 0 : -1));
+                         i < 2 ? SALTUS_OK : SALTUS_E_IO);
+        assert_true(i < 2 || strstr(record.message, "calls.h5: was removed or replaced"));
+        assert_int_equal(rename("other.h5", "calls.h5"), 0);
     }
     REFUSED(saltus_results_open(NULL, &r, err));
     REFUSED(saltus_results_open("calls.h5", NULL, err));

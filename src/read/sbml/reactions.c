@@ -210,7 +210,7 @@ static saltus_status molecules_per_firing(sbml_reader *r, const sbml_place *plac
                          "%s: a firing would change %.9g molecules of '%s'", place->what,
                          *molecules, r->model->variables[v].id);
     }
-    if (*molecules >= 2.0 * n) {
+    if (n > 0.0 && *molecules >= 2.0 * n) {
         sbml_warn(r, place->line,
                   "%s: a firing changes %.9g molecules of '%s', and not %.9g, by the units of both "
                   "or a conversion factor",

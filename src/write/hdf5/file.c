@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -441,6 +442,13 @@ static herr_t write_report(saltus_h5_file *f, const saltus_run_report *report)
     return rc | saltus_h5_set_number(f->file, "complete", H5T_STD_I32LE, H5T_NATIVE_INT, &complete);
 }
 
+/* Whether no folder has the file any more. One that was moved is where it is now. */
+static bool is_gone(const saltus_h5_file *f)
+{
+    struct stat st;
+    return fstat(f->reserve.fd, &st) == 0 && st.st_nlink == 0;
+}
+
 saltus_status saltus_h5_close_file(saltus_h5_file *f, const saltus_run_report *report,
                                    saltus_error *err)
 {
@@ -475,9 +483,9 @@ saltus_status saltus_h5_close_file(saltus_h5_file *f, const saltus_run_report *r
             f->file = H5I_INVALID_HID;
             status = H5Fclose(file) < 0 ? saltus_h5_fail(f, 0, err) : SALTUS_OK;
         }
-        if (status == SALTUS_OK && !saltus_h5_is_at(f->path, f->reserve.fd)) {
+        if (status == SALTUS_OK && is_gone(f)) {
             status = saltus_error_set(err, SALTUS_E_IO,
-                                      "%s: was moved or removed while it was written", f->path);
+                                      "%s: was removed or replaced while it was written", f->path);
         }
     }
     saltus_h5_free_file(f);

@@ -299,6 +299,8 @@ saltus_status saltus_sweep_file_open(const char *path, const saltus_sweep *sweep
     char *sources = NULL;
     saltus_identity *identity = NULL;
     SALTUS_TRY(saltus_sweep_check_options(sweep, options, err));
+    SALTUS_TRY(
+        saltus_plan_check_lattices(plan, saltus_sweep_at_a_time(sweep, options, plan), 1.0, err));
     SALTUS_TRY(saltus_run_options_check(plan, &of_point, err));
     if (options->first_point + options->n_points + options->runs_apart > 0 &&
         !(results && results->n_shards > 0)) {
