@@ -10,6 +10,7 @@
 #include "ensemble/blocks.h"
 #include "ensemble/keeping.h"
 #include "ensemble/progress.h"
+#include "ensemble/warn.h"
 #include "ranks/ranks.h"
 
 #include <string.h>
@@ -373,64 +374,6 @@ static void deliver_rest(run *r)
     }
 }
 
-static void warn_of_no_columns(const run *r)
-{
-    const saltus_columns *columns = &r->plan->columns;
-    if (r->options->warn && columns->n_counts == 0 && columns->n_observables == 0) {
-        r->options->warn(r->options->warn_user,
-                         "nothing is recorded: no species, and nothing else that changes; columns "
-                         "that are named may be parameters and compartments");
-    }
-}
-
-/* What steers something that is not there is told. */
-static void warn_of_idle(const run *r)
-{
-    const saltus_plan *plan = r->plan;
-    const saltus_plan_options usual = saltus_plan_options_default();
-    const saltus_tolerance *e = &plan->tolerance;
-    if (!r->options->warn) {
-        return;
-    }
-    if (!saltus_plan_integrates(plan) &&
-        (e->rtol != usual.rtol || e->atol != usual.atol || e->stiff != SALTUS_STIFF_AUTO)) {
-        r->options->warn(r->options->warn_user,
-                         "`rtol`, `atol` and `stiff` are of rate rules, and of methods ode and "
-                         "hybrid: nothing is integrated here");
-    }
-    if (plan->avoids_peers && plan->n_slabs == 0) {
-        r->options->warn(r->options->warn_user,
-                         "`no_peer` is of lattices in slabs, `split`, alone");
-    }
-}
-
-static void warn_of_events(const run *r)
-{
-    if (r->options->warn && r->plan->model->network->tables.watches_state &&
-        saltus_plan_method_ops(r->plan)->leaps) {
-        r->options->warn(r->options->warn_user,
-                         "events watch the state, which a leap passes over: leaps are short where "
-                         "one may turn, and it may come late by the rest of one");
-    }
-}
-
-static void warn_of_rounding(const run *r)
-{
-    const saltus_network *net = r->plan->model->network;
-    for (int i = 0; r->options->warn && i < net->tables.n_settings; ++i) {
-        if (r->task.rounded[i]) {
-            char text[300];
-            const bool is_event = net->setting_events[i];
-            (void)snprintf(text, sizeof text,
-                           "%s%.100s%s '%.100s' to values that are not whole; they were rounded",
-                           is_event ? "event '" : "", is_event ? net->setting_events[i] : "",
-                           is_event ? "' set" : "initial amounts were drawn that set",
-                           net->setting_names[i]);
-            r->options->warn(r->options->warn_user, text);
-        }
-    }
-}
-
 /* A GPU that was lost when nobody needed it any more is none of the run's failures. */
 static void forgive_loss(run *r)
 {
@@ -576,9 +519,7 @@ saltus_status saltus_run_at_points(const saltus_plan *plan, const saltus_run_opt
     r.is_here = n_all(&r) == 1 && plan->backend->ops->kind == SALTUS_ON_CPU && !options->progress &&
                 !options->checkpoint;
     SALTUS_TRY(set_up(&r, err));
-    warn_of_no_columns(&r);
-    warn_of_idle(&r);
-    warn_of_events(&r);
+    saltus_warn_before(plan, options);
     const saltus_work how = {.user = &r,
                              .work = work,
                              .tell = tell,
@@ -594,7 +535,7 @@ saltus_status saltus_run_at_points(const saltus_plan *plan, const saltus_run_opt
         forgive_loss(&r);
     }
     SALTUS_TRY(saltus_workers_status(&r.workers, err));
-    warn_of_rounding(&r);
+    saltus_warn_after(plan, options, r.task.rounded);
 done:
     saltus_report_count(&r.report, &r.tally);
     r.report.seconds = saltus_now() - r.start;
