@@ -179,7 +179,8 @@ saltus_sweep_check(const saltus_sweep *sweep, int64_t most, saltus_model *model,
 
 /** How a sweep is simulated. Start from saltus_sweep_options_default(). */
 typedef struct saltus_sweep_options {
-    /** Read the model, not frozen; called once by every thread. NULL: *err has the reason. */
+    /** Read the model, not frozen; called once by every thread. NULL: *err has the reason, or
+     * SALTUS_OK where the sweep is to stop. */
     saltus_model *(*load)(void *user, saltus_error *err);
     /** NULL: what was loaded is destroyed. Else called instead, from any thread, for each model
      * that load gave, so that a later sweep can have it again: thawed, its values are some point's.

@@ -198,6 +198,8 @@ class Model:
             for name, value in values.items():
                 check(lib.saltus_model_set(handle, name.encode(), value, err), err)
         except Exception as failure:
+            if is_of_handler(failure):
+                raise
             err.code = 1
             err.message = str(failure).encode()[:599]
             return ffi.NULL

@@ -9,7 +9,7 @@ from typing import Any, Mapping, Optional, Union
 
 import numpy as np
 
-from ._errors import InvalidError, unreadable, warn
+from ._errors import InvalidError, text, unreadable, warn
 from ._files import any_path
 from ._model import Model
 
@@ -37,11 +37,11 @@ def load(source: Union[str, bytes, os.PathLike], **given: Any) -> Model:
     path = any_path("source", source)
     try:
         with open(path, "rb") as file:
-            text = file.read()
+            content = file.read()
     except OSError as failure:
         raise unreadable(path, failure, "a model's text has a line break, or begins with < or {"
                          if isinstance(source, str) else "") from failure
-    return Model(text, path, **given)
+    return Model(content, path, **given)
 
 
 def _warned(model: Model) -> Model:
@@ -66,13 +66,14 @@ def build(name: str = "model", *, species: Optional[Mapping[str, Any]] = None,
     time  the model's unit of time
     law, stoichiometry  those of `read`
     """
-    sections = {"model": name, "time": time, "compartments": compartments, "species": species,
-                "parameters": parameters, "rules": rules, "rate rules": rate_rules,
-                "reactions": reactions, "events": events, "lattice": lattice}
+    sections = {"model": text("name", name), "time": time, "compartments": compartments,
+                "species": species, "parameters": parameters, "rules": rules,
+                "rate rules": rate_rules, "reactions": reactions, "events": events,
+                "lattice": lattice}
     given = {key: _plain(value, key) for key, value in sections.items() if value is not None}
-    text = json.dumps(given, ensure_ascii=False)  # JSON, but for characters beyond ASCII, is YAML
-    text = re.sub(r"[^\n -~]", lambda c: f"\\U{ord(c[0]):08X}", text)
-    return _warned(Model(text.encode(), "model.yaml", law=law, stoichiometry=stoichiometry))
+    yaml = json.dumps(given, ensure_ascii=False)  # JSON, but for characters beyond ASCII, is YAML
+    yaml = re.sub(r"[^\n -~]", lambda c: f"\\U{ord(c[0]):08X}", yaml)
+    return _warned(Model(yaml.encode(), "model.yaml", law=law, stoichiometry=stoichiometry))
 
 
 def _plain(value: Any, where: str) -> Any:

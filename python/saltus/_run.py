@@ -208,6 +208,21 @@ class Call:
             self.warnings.append(f"{'bins' if self.bins else 'range'} is of record 'histogram' "
                                  "alone")
 
+    def tell(self) -> None:
+        """Warn of what there is to say, once."""
+        while self.warnings:
+            warn(self.warnings.pop(0))
+
+    def tell_all(self) -> Optional[Warning]:
+        """The same, to the end: the first warning that the caller's filters make an error."""
+        first = None
+        while self.warnings:
+            try:
+                self.tell()
+            except Warning as failure:
+                first = first or failure
+        return first
+
     def words(self, command: str) -> Optional[list[str]]:
         """The options of the command that simulates the same, for `saltus resume`; None where it
         has none."""
@@ -305,7 +320,7 @@ class Progress:
             try:
                 use()
             except Exception as failure:
-                if _is_of_handler(failure):
+                if is_of_handler(failure):
                     raise
                 self._is_broken = True
                 self._call.warnings.append(f"the progress bar could not be drawn: {failure}")
@@ -345,7 +360,7 @@ class Progress:
             self._try_bar(self._bar.close)
 
 
-def _is_of_handler(failure: BaseException) -> bool:
+def is_of_handler(failure: BaseException) -> bool:
     """Whether a signal's handler has raised this, in the middle of something else."""
     handlers = {getattr(signal.getsignal(n), "__code__", None) for n in signal.valid_signals()}
     where = failure.__traceback__
@@ -459,6 +474,7 @@ def carry_out(call: Call, progress: Any, run: Callable[[], int]) -> Optional[Bas
     """Run, under a bar. Ctrl-C stops it when this is the main thread, where Python would act on it
     only afterwards; so does what a function of progress or a signal's handler raises. Gives what is
     to be raised when what had ended was taken; other failures are raised at once."""
+    call.tell()
     is_main = threading.get_ident() == threading.main_thread().ident
     own, watched, options = ffi.new("int *"), ffi.NULL, call.run
     bar = Progress(call, progress, is_main)
@@ -472,17 +488,16 @@ def carry_out(call: Call, progress: Any, run: Callable[[], int]) -> Optional[Bas
         interrupted = watched != ffi.NULL and lib.end_watch()
         options.stop = ffi.NULL
         bar.close()
-    for said in call.warnings:
-        warn(said)
-    if bar.failure is not None and status not in (0, CANCELLED):
-        raise bar.failure
-    if not ((interrupted or bar.failure is not None) and status == CANCELLED):
+    failure, told = bar.failure, call.tell_all()
+    if failure is not None and status not in (0, CANCELLED):
+        raise failure
+    if not ((interrupted or failure is not None) and status == CANCELLED):
         check(status, call.err)
     if interrupted:  # a handler of the caller's own has its turn; Python's would only raise
         handler = signal.getsignal(signal.SIGINT)
         if callable(handler) and handler is not signal.default_int_handler:
             handler(signal.SIGINT, None)
-    return bar.failure or (KeyboardInterrupt() if interrupted else None)
+    return failure or (KeyboardInterrupt() if interrupted else None) or told
 
 
 def give(result: Any, stopped: Optional[BaseException]) -> Any:

@@ -7,6 +7,7 @@ import numpy as np
 
 from ._errors import InvalidError, chars, check, number, numbers, record, row, text, whole
 from ._native import ffi, lib
+from ._run import stop_innermost
 
 Axis = Union[str, Iterable[float]]
 
@@ -63,12 +64,12 @@ def points(theta: Any, names: Sequence[str]) -> tuple[Any, list[str]]:
     return sweep, names
 
 
-@ffi.def_extern()
+@ffi.def_extern(onerror=stop_innermost)
 def on_load(user: Any, err: Any) -> Any:
     model, values = ffi.from_handle(user)
     return model.load(values, err)
 
 
-@ffi.def_extern()
+@ffi.def_extern(onerror=stop_innermost)
 def on_unload(user: Any, model: Any) -> None:
     ffi.from_handle(user)[0].unload(model)

@@ -376,6 +376,8 @@ def test_numbers_of_numpy_and_any_text_are_built():
     assert walk.lattice == (2, 3, 4) and walk.species == {"A": 9} and not walk.reactions
     with pytest.raises(saltus.InvalidError, match="species: X: <object .* is no number, text"):
         saltus.build(species={"X": object()})
+    with pytest.raises(saltus.InvalidError, match="name={'species'.*} must be a text"):
+        saltus.build(ARRIVE)
     grow = saltus.build(parameters={"y": 1}, rate_rules={"y": "y"})
     assert abs(grow.run(until=1)["y"][0, -1] / np.e - 1.0) < 1e-5
 

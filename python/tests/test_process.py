@@ -175,6 +175,43 @@ def test_a_bar_that_breaks_is_no_handlers_matter(arrive, monkeypatch):
     check_part(stopped.value.result, arrive)
 
 
+def test_a_handler_may_raise_while_a_sweep_reads_its_model(arrive, monkeypatch):
+    """In the main thread, which reads it to choose a method too."""
+    read, at = type(arrive).load, []
+
+    def load(model, *args):
+        at.append(threading.get_ident() == threading.main_thread().ident)
+        if len(at) == until:
+            signal.raise_signal(signal.SIGUSR1)
+        return read(model, *args)
+
+    monkeypatch.setattr(type(arrive), "load", load)
+    sweep = {**LONG, "runs": 20, "method": "auto", "set": None, "vary": {"k": [1.0, 2.0, 3.0]}}
+    with handler(signal.SIGUSR1, late):
+        for until in (1, 2):
+            at.clear()
+            with pytest.raises(Late):
+                arrive.sweep(**sweep)
+            assert at == [True] * until
+        until = 0
+        assert arrive.sweep(**sweep).attrs["complete"]
+
+
+def test_a_warning_that_is_an_error_carries_the_result(tmp_path):
+    watched = saltus.build(**ARRIVE, events={"lose": {"when": "X > 50", "set": {"X": 0}}})
+    for output in (None, tmp_path / "told.h5"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(UserWarning, match="events watch the state") as told:
+                watched.run(until=1, runs=3, method="tau", output=output)
+        assert len(told.value.result.trajectories) == 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="epsilon steers leaps") as told:
+            watched.run(until=1, runs=3, method="direct", epsilon=0.1)
+        assert not hasattr(told.value, "result")  # it had not begun
+
+
 def test_sigterm_may_be_as_ctrl_c(arrive):
     with handler(signal.SIGTERM, signal.default_int_handler):
         threading.Timer(0.4, os.kill, (os.getpid(), signal.SIGTERM)).start()

@@ -351,10 +351,7 @@ static saltus_status set_up(at_once *o, const saltus_backend *backend, saltus_er
     const int64_t n_points =
         saltus_sweep_end(o->sweep, o->options) - saltus_sweep_begin(o->options);
     const int64_t n_parts = n_points / POINTS_EACH + 1;
-    o->model = o->options->load(o->options->load_user, err);
-    if (!o->model) {
-        return err ? err->code : SALTUS_E_NO_MEMORY;
-    }
+    SALTUS_TRY(saltus_sweep_load(o->options, &o->model, err));
     SALTUS_TRY(saltus_sweep_freeze(o->sweep, 0, o->model, o->options->law, err));
     saltus_plan_options wanted = o->options->plan;
     wanted.n_expected = n_points * o->options->run.n_trajectories;
@@ -377,10 +374,7 @@ static saltus_status set_up(at_once *o, const saltus_backend *backend, saltus_er
         backend->ops->kind == SALTUS_ON_CPU ? o->plan->n_workers : saltus_cores();
     const int64_t n_models = n_parts < n_cores ? n_parts : n_cores;
     for (; o->n_models < n_models && o->n_models < SALTUS_MOST_PARTS; ++o->n_models) {
-        o->models[o->n_models] = o->options->load(o->options->load_user, err);
-        if (!o->models[o->n_models]) {
-            return err ? err->code : SALTUS_E_NO_MEMORY;
-        }
+        SALTUS_TRY(saltus_sweep_load(o->options, &o->models[o->n_models], err));
     }
     begin_segment(o, &o->segments[0], NULL); /* no other is longer */
     for (int i = 0; i < 2; ++i) {

@@ -208,15 +208,12 @@ static saltus_status work(void *user, int number, saltus_error *err)
 {
     saltus_sweep_run_state *r = user;
     saltus_status status = SALTUS_OK;
-    saltus_model *model = r->options->load(r->options->load_user, err);
+    saltus_model *model = NULL;
     int64_t point;
     if (number >= r->n_workers) {
-        saltus_sweep_unload(r->options, model);
         return saltus_points_lend(r, 1 + number - r->n_workers, err);
     }
-    if (!model) {
-        return err->code;
-    }
+    SALTUS_TRY(saltus_sweep_load(r->options, &model, err));
     (void)pthread_mutex_lock(&r->workers.lock);
     while (status == SALTUS_OK && (point = saltus_points_take(r)) >= 0) {
         saltus_run_report report = {0};
@@ -241,6 +238,7 @@ static saltus_status work(void *user, int number, saltus_error *err)
         }
     }
     (void)pthread_mutex_unlock(&r->workers.lock);
+done:
     saltus_sweep_unload(r->options, model);
     return status;
 }
@@ -299,17 +297,11 @@ static saltus_status choose_method(const saltus_sweep *sweep, saltus_sweep_optio
                                    saltus_method_choice *choice, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    saltus_error refused = {0};
+    saltus_model *model = NULL;
     if (!saltus_method_is_auto(o->plan.method)) {
         return SALTUS_OK;
     }
-    saltus_model *model = o->load(o->load_user, &refused);
-    if (!model) {
-        if (err) {
-            *err = refused;
-        }
-        return refused.code;
-    }
+    SALTUS_TRY(saltus_sweep_load(o, &model, err));
     SALTUS_TRY(saltus_sweep_freeze(sweep, 0, model, o->law, err));
     *choice = saltus_method_choose(model, &o->plan);
     o->plan.method = choice->method;

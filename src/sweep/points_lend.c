@@ -31,11 +31,7 @@ saltus_status saltus_points_plan(const saltus_sweep *sweep, const saltus_sweep_o
                                  saltus_plan **plan, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
-    saltus_error refused = {0};
-    *model = options->load(options->load_user, &refused);
-    if (!*model) {
-        SALTUS_FAIL(refused.code, "%s", refused.message);
-    }
+    SALTUS_TRY(saltus_sweep_load(options, model, err));
     SALTUS_TRY(saltus_sweep_freeze(sweep, 0, *model, options->law, err));
     SALTUS_TRY(saltus_plan_create(*model, backend, &options->plan, plan, err));
 done:

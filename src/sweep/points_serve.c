@@ -81,11 +81,9 @@ static saltus_status simulate(server *s, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     const saltus_sweep_options *o = s->r.options;
-    saltus_model *model = o->load(o->load_user, err);
+    saltus_model *model = NULL;
     int64_t point;
-    if (!model) {
-        return err->code;
-    }
+    SALTUS_TRY(saltus_sweep_load(o, &model, err));
     while (status == SALTUS_OK && (point = take(s)) >= 0) {
         saltus_run_report report = {0};
         saltus_sink *sink = NULL;
@@ -98,6 +96,7 @@ static saltus_status simulate(server *s, saltus_error *err)
         }
         saltus_collector_destroy(sink ? saltus_collector_of(sink) : NULL);
     }
+done:
     saltus_sweep_unload(o, model);
     return status;
 }

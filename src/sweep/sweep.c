@@ -473,6 +473,20 @@ done:
     return status;
 }
 
+saltus_status saltus_sweep_load(const saltus_sweep_options *options, saltus_model **out,
+                                saltus_error *err)
+{
+    saltus_error reason = {0};
+    *out = options->load(options->load_user, &reason);
+    if (*out) {
+        return SALTUS_OK;
+    }
+    if (reason.code == SALTUS_OK) {
+        return saltus_error_set(err, SALTUS_E_CANCELLED, "no model was given");
+    }
+    return saltus_error_pass(err, &reason);
+}
+
 void saltus_sweep_unload(const saltus_sweep_options *options, saltus_model *model)
 {
     if (options->unload && model) {

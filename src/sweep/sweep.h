@@ -50,7 +50,11 @@ SALTUS_MUST_CHECK saltus_status saltus_sweep_check_point(const struct saltus_swe
                                                          saltus_law law,
                                                          const saltus_plan_options *plan,
                                                          saltus_error *err);
-/** Give back what options->load gave. */
+/** What options->load gives, for saltus_sweep_unload; SALTUS_E_CANCELLED: it gave neither a model
+ * nor a reason. */
+SALTUS_MUST_CHECK saltus_status saltus_sweep_load(const saltus_sweep_options *options,
+                                                  saltus_model **out, saltus_error *err);
+/** Give back what options->load gave; NULL is allowed. */
 void saltus_sweep_unload(const saltus_sweep_options *options, saltus_model *model);
 
 /** What is to be simulated: the first point that is not done, the point behind the last one, and
