@@ -32,6 +32,10 @@ class InvalidError(Error, ValueError):
     """An argument is out of its range, or names what is not there."""
 
 
+class UnknownNameError(InvalidError, KeyError):
+    """There is nothing of that name, as in a result, which is a mapping."""
+
+
 class ReadOnlyError(Error, TypeError):
     """An assignment to what only tells of something."""
 
@@ -153,12 +157,12 @@ def unreadable(path: str, failure: OSError, hint: str = "") -> FileError:
     return kind(f"{path}: cannot be read: {why}", hint, failure.errno)
 
 
-def near(what: str, name: object, names: Iterable[str]) -> InvalidError:
+def near(what: str, name: object, names: Iterable[str]) -> UnknownNameError:
     """There is no such name: the error, with near names or all of a few as its hint."""
     names = list(names)
     close = difflib.get_close_matches(str(name), names, n=3) or (names if len(names) <= 8 else [])
     hint = "there is " + ", ".join(repr(n) for n in close) if close else ""
-    return InvalidError(f"{what} has no {name!r}", hint)
+    return UnknownNameError(f"{what} has no {name!r}", hint)
 
 
 def whole(name: str, value: Any) -> int:

@@ -171,6 +171,9 @@ def test_is_a_mapping_of_what_it_keeps(schlogl, tmp_path, record, names):
         for name, array in r.items():
             assert name in r and np.array_equal(array, r[name])
         assert "Y" not in r and 0 not in r and [] not in r
+        for error in (KeyError, saltus.InvalidError):
+            with pytest.raises(error, match="^this result has no 'Y'"):
+                r["Y"]
         assert ("X" in r) == (record != "stats")
     nothing = schlogl.run(until=1, record="stats")
     assert nothing and len(nothing) == 0 and list(nothing) == []
