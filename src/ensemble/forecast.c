@@ -11,15 +11,24 @@
 /* Of the time, the pilot's first part; shorter ones where that is too much. */
 static const double first_part = 0x1p-30, shortest_part = 0x1p-1020;
 static const double enough = 4096.0;      /* steps that tell a short run from a long one */
-static const double short_run = 1e8;      /* steps in all that take no hour */
+static const double few = 256.0;          /* that tell one of seconds from a long one */
+static const double short_run = 1e8;      /* steps in all that take no hour, reactions a minute */
 static const double many_molecules = 1e4; /* of which there are enough to do with fewer */
+static const double stopped = 0.05;       /* s, a quarter of what a try may last */
 
 /* What happened up to a time, and from the part before it to this one. */
 typedef struct pilot {
     double events, leaps, exact_steps; /* per time, in the last stretch */
+    double mean_before;                /* events per time up to that stretch */
     double until;
     saltus_run_report last;
 } pilot;
+
+/* Seconds of the processor so far. */
+static double processor_seconds(void)
+{
+    return (double)clock() / CLOCKS_PER_SEC;
+}
 
 static double steps_of(const saltus_run_report *r)
 {
@@ -33,6 +42,7 @@ static bool try_until(const saltus_plan *plan, double until, pilot *p)
         return false;
     }
     const double length = until - p->until;
+    p->mean_before = p->until > 0.0 ? (double)p->last.events / p->until : 0.0;
     /* the next part may have been stopped earlier */
     p->events = fmax(0.0, (double)(report.events - p->last.events)) / length;
     p->leaps = fmax(0.0, (double)(report.leaps - p->last.leaps)) / length;
@@ -42,26 +52,54 @@ static bool try_until(const saltus_plan *plan, double until, pilot *p)
     return true;
 }
 
+/* The same; again where a busy machine ended a try that had hardly begun. */
+static bool arrive(const saltus_plan *plan, double until, pilot *p)
+{
+    for (int tries = 0; tries < 4; ++tries) {
+        const double start = processor_seconds();
+        if (try_until(plan, until, p)) {
+            return true;
+        }
+        if (processor_seconds() - start > stopped) {
+            return false;
+        }
+    }
+    return false;
+}
+
+/* Whether what has happened so far tells, in proportion, that the run takes no hour: if no more
+ * happens than before, few steps do. */
+static bool is_short(const pilot *p, double t_end, double n_trajectories)
+{
+    const double steps = steps_of(&p->last), events = (double)p->last.events;
+    const double share = t_end / p->until * n_trajectories;
+    return (steps >= enough && steps * share < short_run) ||
+           (steps >= few && events * share < short_run && events < 2.0 * p->mean_before * p->until);
+}
+
 /* Longer and longer parts: until the end, until a short run is known to be one, or as far as the
  * time goes. */
 static bool pilot_run(const saltus_plan *plan, double t_end, double n_trajectories, pilot *p)
 {
-    double part = first_part, factor = 256.0;
+    double part = first_part, factor = 256.0, too_far = HUGE_VAL;
     while (p->until < t_end) {
         const double until = part < 1.0 ? t_end * part : t_end;
         const double before = steps_of(&p->last);
+        if (until >= too_far) {
+            break;
+        }
         if (!(until > p->until)) { /* a time so short that it has no parts */
             part *= factor;
-        } else if (try_until(plan, until, p)) {
-            const double steps = steps_of(&p->last);
-            if (steps >= enough && steps / p->until * t_end * n_trajectories < short_run) {
+        } else if (arrive(plan, until, p)) {
+            if (is_short(p, t_end, n_trajectories)) {
                 break;
             }
-            factor = steps >= enough && factor > 16.0 ? 16.0 : factor;
+            factor = steps_of(&p->last) >= enough && factor > 16.0 ? 16.0 : factor;
             part *= factor;
         } else if (p->until == 0.0 && part > shortest_part) {
             part = fmax(part * part, shortest_part);
         } else if (p->until > 0.0 && before < enough && factor > 2.0) {
+            too_far = until;
             part /= factor; /* much begins to happen there: come nearer to it */
             factor = 2.0;
             part *= factor;
@@ -228,18 +266,11 @@ static void forecast_by_pilot(const saltus_plan *plan, double t_end, double n_tr
     saltus_backend_close(cpu);
 }
 
-/* Seconds of the processor so far. */
-static double processor_seconds(void)
-{
-    return (double)clock() / CLOCKS_PER_SEC;
-}
-
 /* Seconds of the processor until a time, the least of some tries if the first ones take long: a
  * busy machine may make a moment of nothing last, and end a try that had hardly begun. Negative: it
  * does not go so far. */
 static double time_until(const saltus_plan *plan, double until, double long_enough)
 {
-    const double stopped = 0.05; /* a quarter of what a try may last */
     double least = HUGE_VAL;
     for (int tries = 0; tries < 4 && !(least < long_enough); ++tries) {
         const double start = processor_seconds();
