@@ -101,12 +101,8 @@ SALTUS_FN void saltus_hubs_sum_marked(const saltus_tables *n, saltus_direct *d, 
 SALTUS_FN int saltus_hubs_descend(const saltus_tables *n, const saltus_direct *d, saltus_spot *spot,
                                   int *near)
 {
-    int i = 0;
-    for (int level = n->n_hub_levels - 1; level >= 0; --level) {
-        const double *s = d->sums + SALTUS_AT((int64_t)(n->hub_first[level] + i) * SALTUS_FANOUT);
-        i = i * SALTUS_FANOUT + saltus_tree_child(s, &spot->low, &spot->high, near);
-    }
-    return i;
+    const saltus_tree tree = {n->n_hub_levels, n->hub_first, d->sums};
+    return saltus_tree_descend(&tree, &spot->low, &spot->high, near);
 }
 
 /* Weights from the bounds of their partners. */
