@@ -89,6 +89,9 @@ class Page(NamedTuple):
         title = self.title if self.title is not None else title
         figure.suptitle(one_line(", ".join(t for t in (title, more) if t)), fontsize=11)
         for axes in figure.axes:  # those of colours too
+            for name, axis in (("x", axes.xaxis), ("y", axes.yaxis)):
+                if axis.get_scale() == "log" and not np.isfinite(axis.get_minpos()):
+                    axes.autoscale(False, axis=name)  # which would warn: there is nothing on it
             for axis in (axes.xaxis, axes.yaxis):
                 ends = axis.get_view_interval()
                 if not (np.abs(ends) < MOST_VALUE).all():
@@ -109,6 +112,8 @@ class Numbers(Formatter):
 
     def format_ticks(self, values: Sequence[float]) -> list[str]:
         steps = np.abs(np.diff(values))
+        if len(values) == 1 and self.axis is not None:  # beside the ends of the axis
+            steps = np.abs(np.diff(self.axis.get_view_interval()))
         close = 1e-3 * min(steps[steps > 0], default=abs(values[0]) if len(values) else 0.0)
         for digits in range(1, 17):
             texts = [re.sub(r"e([+-])0*", lambda m: "e" + m[1].strip("+"), f"{v:.{digits}g}")

@@ -13,9 +13,9 @@ from matplotlib.patches import Patch
 from ._errors import InvalidError, flag, near, number, whole
 from ._figure import (SMALL, Figure, Numbers, Page, add_colour_bar, add_legend, beside, colours_for,
                       draw_map, line_entries, make_panels, set_scale)
-from ._series import (BAND, COLOURS, RANGES_APART, Names, Sweep, distributions, edges_around,
-                      first, is_geometric, moving, named, nearest, one_line,
-                      quantiles, spread, time_unit)
+from ._series import (BAND, COLOURS, RANGES_APART, Names, Sweep, chosen, distributions,
+                      edges_around, even_edges, first, is_geometric, moving, named, nearest,
+                      one_line, partly, quantiles, spread, time_unit, whole_edges)
 
 # Of a lattice's types of sites; the first is what is outside, as a rule.
 TYPE_COLOURS = ("#f4f4f2", "#c6dbef", "#3b6ea5", "#e8a33d", "#5aa469", "#b04a5a", "#8e6bb0",
@@ -72,10 +72,16 @@ class Drawing(NamedTuple):
         return f"time {time:g} {time_unit(self.of)}".strip()
 
     @property
+    def has_ends(self) -> bool:
+        """Whether there are distributions of all names at the end, of enough runs."""
+        kept = self.of.attrs["record"]
+        return self.runs >= ENOUGH_RUNS and (kept in ("all", "final") or (
+            kept == "histogram" and set(self.names) <= set(self.of.species)))
+
+    @property
     def has_distributions(self) -> bool:
-        """Of all names, of enough runs, at all times."""
-        return (self.of.attrs["record"] in ("all", "histogram") and self.runs >= ENOUGH_RUNS
-                and set(self.names) <= set(self.of.species))
+        """The same at all times."""
+        return self.has_ends and self.of.attrs["record"] != "final"
 
     @property
     def runs(self) -> int:
@@ -100,14 +106,13 @@ class Drawing(NamedTuple):
 
     def title(self, what: str = "") -> str:
         a, n = self.of.attrs, self.runs
-        more = "" if a.get("complete", True) else ", incomplete"
-        return f"{a['model']}, {what or (f'{n} runs' if n != 1 else '1 run')}{more}"
+        return f"{a['model']}, {what or (f'{n} runs' if n != 1 else '1 run')}{partly(a)}"
 
 
 def _show_end(d: Drawing, axes: Sequence[Any], together: bool = False) -> None:
     """The distribution at the end beside each panel, on its axis of values, if there is one."""
     last = len(d.of.time) - 1
-    if d.kind != "auto" or not d.has_distributions or not last:
+    if d.kind != "auto" or not d.has_ends or not last:
         return
     counted = distributions(d.of, d.names, [last])
     for k, (name, a) in enumerate(zip(d.names, axes)):
@@ -191,7 +196,7 @@ def _heatmap(d: Drawing) -> Figure:
     used = np.concatenate([p[p > 0] for _, p in counted.values()])
     top = float(np.quantile(used, 0.99)) if len(used) else 1.0
     figure, axes = d.panels(d.time_label, d.value_label)
-    mesh = _draw_spread(d, axes, edges_around(d.of.time[points]), counted, top)
+    mesh = _draw_spread(d, axes, edges_around(d.of.time[points], bool(d.logx)), counted, top)
     for a in axes if len(d.of.time) > 1 else ():  # without the half cells at both ends
         a.set_xlim(d.of.time[0] if not d.logx else None, d.of.time[-1])
     _show_end(d, axes)
@@ -233,7 +238,7 @@ def _kymograph(d: Drawing) -> Figure:
     for name, a in zip(d.names, axes):
         z = mean[:, :, d.of.species.index(name)].T
         set_scale(a, False, d.logx)
-        mesh = draw_map(a, edges_around(d.of.time), positions, z, colours_for(z, d.log), "cividis")
+        mesh = draw_map(a, edges_around(d.of.time, bool(d.logx)), positions, z, colours_for(z, d.log), "cividis")
         if len(d.of.time) > 1:
             a.set_xlim(d.of.time[0] if not d.logx else None, d.of.time[-1])
         add_colour_bar(figure, mesh, a, "molecules in a plane" if len(axes) == 1 else "per plane")
@@ -304,13 +309,12 @@ def result(r: Any, kind: str, page: Page, species: Names, time: Optional[float],
     if not known or not (r.attrs["trajectories"] or kind == "slice"):
         raise InvalidError("this result has nothing to draw")
     if not names:
-        fit = r.species if counted and r.species else known
+        fit = r.species if counted and r.attrs["record"] == "histogram" else known
         moves = [n for n in moving(r) if n in fit] or list(fit)
         if spatial:  # a number that stays can be elsewhere
             tops = dict(zip(r.columns, r.max().max(axis=0)))
             moves += [n for n in fit if n not in moves and tops.get(n, 1.0) > 0]
-        names = [n for n in known if n in moves[:MOST_CHOSEN]]
-        more = f"{len(names)} of {len(fit)} shown" if len(moves) > len(names) else ""
+        names, more = chosen(fit, moves, MOST_CHOSEN)
     d = Drawing(r, page, names, more, log, logx, kind)
     if kind == "auto":
         kind = "trajectories" if r.attrs["record"] == "all" and d.runs == 1 else "bands"
@@ -366,10 +370,17 @@ def _derived(d: Drawing) -> Figure:
     """Histograms of quantities of each trajectory."""
     figure, axes = d.panels("value", "runs", shared=False)
     for name, a in zip(d.names, axes):
-        x = d.of.derived[name]
-        x = x[np.isfinite(x)]
-        a.hist(x, bins=min(40, max(5, int(math.sqrt(len(x))))), color=COLOURS[0], alpha=0.6)
+        every = d.of.derived[name]
+        x, n = every[np.isfinite(every)], d.runs
+        edges = even_edges if (x % 1.0).any() else whole_edges
+        edges = edges(*(x.min(), x.max()) if len(x) else (0.0, 1.0),
+                      min(40, max(5, int(math.sqrt(len(x))))))
+        a.stairs(np.histogram(x, edges)[0], edges, color=COLOURS[0], alpha=0.6, fill=True)
+        if len(x) < n:
+            a.set_title(one_line(f"{name}, {len(x)} of {n} runs"), loc="left", fontsize=9)
         set_scale(a, d.log, d.logx)
+        if not d.log:
+            a.set_ylim(bottom=0)
     return d.end(figure, d.title())
 
 
@@ -386,23 +397,27 @@ def sweep(data: Any, species: Names, time: Optional[float], derived: Names, stat
     s = Sweep(data, time, statistic)
     if s.is_empty or not all(data.sizes[a] for a in s.every):
         raise InvalidError("this sweep has nothing to draw")
-    names = (named(species, s.species + s.observables, "this sweep") +
-             named(derived, s.derived, "this sweep"))
-    d = Drawing(s, page, *first(names or s.varied(), MOST_PANELS), log, logx)
-    if "point" in s.axes:
-        return _maps(d) if len(s.parameters) == 2 else _design(d)
     draw = {1: _along, 2: _maps, 3: _multiples}.get(len(s.axes))
+    if "point" in s.axes:
+        draw = {1: _along, 2: _maps}.get(len(s.parameters), _design)
     if draw is None:
         raise InvalidError(f"a sweep of {len(s.axes)} axes is no figure" if s.axes else
                            "a sweep of one point is no figure",
-                           "data.sel(…) takes values of some axes" if s.axes else "")
-    return draw(d)
+                           "in Python, data.sel(…) takes values of some axes" if s.axes else "")
+    names = (named(species, s.species + s.observables, "this sweep") +
+             named(derived, s.derived, "this sweep"))
+    most = {_multiples: 3, _design: 1}.get(draw)
+    shown = (first(names, most or MOST_PANELS) if names else
+             chosen(s.species or s.observables, s.varied(), most or MOST_CHOSEN))
+    return draw(Drawing(s, page, *shown, log, logx))
 
 
 def _along(d: Drawing) -> Figure:
     """Means along one parameter with standard deviations, or with distributions where these have
     two peaks: means alone would hide two states."""
-    s, label = d.of, d.of.axes[0]
+    s = d.of
+    label = s.parameters[0] if "point" in s.axes else s.axes[0]
+    s.data = s.data.sortby(label)
     x = s.data[label].values
     d = d._replace(logx=is_geometric(x) if d.logx is None else d.logx)
     values = [s(name) for name in d.names]
@@ -454,11 +469,10 @@ def _maps(d: Drawing) -> Figure:
 def _multiples(d: Drawing) -> Figure:
     """Maps of the last two axes, a row for each name, a column for each value of the first."""
     s, (third, *plane) = d.of, d.of.axes
-    names, more = first(d.names, 3)
-    values = s.data[third].values
+    names, values = d.names, s.data[third].values
     shown = spread(len(values), 5)
     is_short = len(third) <= 10  # beside its value above a panel; else the title names it once
-    notes = [more, "" if is_short else f"columns: {third}",
+    notes = [d.more, "" if is_short else f"columns: {third}",
              f"{len(shown)} of {len(values)} {third}" if len(shown) < len(values) else ""]
     above = Numbers().format_ticks(values)
     figure, grid = d.page.begin(len(names), len(shown),
@@ -472,7 +486,8 @@ def _multiples(d: Drawing) -> Figure:
             if name == names[0]:
                 a.set_title(one_line(f"{third} = {above[i]}" if is_short else above[i]), loc="left",
                             fontsize=9)
-        add_colour_bar(figure, mesh, row, s.shown_label(name))
+        label = s.shown_label(name)
+        add_colour_bar(figure, mesh, row, f"{name}: {label}" if name in s.species else label)
     figure.supxlabel(one_line(plane[0]), fontsize=10)
     figure.supylabel(one_line(plane[1]), fontsize=10)
     return d.page.end(figure, s.title(names), ", ".join(n for n in notes if n))
@@ -480,8 +495,7 @@ def _multiples(d: Drawing) -> Figure:
 
 def _design(d: Drawing) -> Figure:
     """The points of a design, over each of its parameters."""
-    s = d.of
-    (name,), more = first(d.names, 1)
+    s, (name,) = d.of, d.names
     shown, _ = first(s.parameters, MOST_PANELS)
     one = len(shown) == 1
     figure, axes = make_panels(d.page, [""] if one else shown, shown[0] if one else "parameter",
@@ -490,4 +504,4 @@ def _design(d: Drawing) -> Figure:
         a.errorbar(s.data[p].values, *s(name), fmt="o", markersize=3, elinewidth=0.7,
                    color=COLOURS[0])
         set_scale(a, d.log, is_geometric(s.data[p].values) if d.logx is None else d.logx)
-    return d.page.end(figure, s.title([name]), more)
+    return d.end(figure, s.title([name]))

@@ -156,12 +156,13 @@ def _of_result(r: Any, unit: str) -> dict[str, Any]:
     ends = {n: x[:, -1] for n, x in spans.items()}
     rows = [[name, *v, *ends.get(name, [v[0]] * (3 if ends and v[3] == v[4] else 0))]
             for name, v in zip(r.columns, last)]
-    rows += [[name, x.mean(), x.std(ddof=1), "", x.min(), x.max(), *np.quantile(x, LEVELS)]
+    rows += [[name if len(x) == runs else f"{name}, {len(x):,} runs",
+              x.mean(), x.std(ddof=1), "", x.min(), x.max(), *np.quantile(x, LEVELS)]
              for name, x in ((n, x[np.isfinite(x)]) for n, x in r.derived.items()) if len(x) > 1]
     head = ["", "mean", "sd", "Fano", "least", "greatest", "5 %", "median", "95 %"]
     if runs == 1:
         head[1], rows = "value", [row[:2] for row in rows]
-    tops = np.nan_to_num(r.max()[:, at].max(axis=0), posinf=0.0)
+    tops = np.nan_to_num(np.maximum(np.abs(r.min()), np.abs(r.max()))[:, at].max(axis=0), posinf=0.0)
     return {"names": names, "figures": [*figures, *_of_lattice(r, unit, label)],
             "on": np.flatnonzero(tops * RANGES_APART >= tops.max())[:len(COLOURS)].tolist(),
             "table": table(rows, head[:max(map(len, rows))],

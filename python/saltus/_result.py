@@ -76,7 +76,8 @@ class Result:
     @property
     def frame_counts(self) -> np.ndarray:
         """Molecules in the sites of a lattice, int32[run, frame, z, y, x, species]. The first row is
-        trajectory first_trajectory, and so on, also where an interrupted run has gaps."""
+        trajectory first_trajectory, and so on, also where an interrupted run has gaps: sites of
+        frames that were not made hold 0, and frames() leaves these out."""
         return self._need("frames", "frames=DT asks for them, of a model with a lattice")
 
     @property
@@ -133,6 +134,14 @@ class Result:
     def items(self) -> list[tuple[str, np.ndarray]]:
         """Those names, each with its array."""
         return [(name, self[name]) for name in self.keys()]
+
+    def values(self) -> list[np.ndarray]:
+        """The arrays alone."""
+        return [self[name] for name in self.keys()]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """What `r[name]` gives, or another value where there is none."""
+        return self[name] if name in self else default
 
     def __contains__(self, name: object) -> bool:
         return name in self.keys()
@@ -269,7 +278,8 @@ class Result:
     def _frames_there(self, run: int = 0) -> np.ndarray:
         """Which frames of a run are there: of one that was interrupted, the first ones."""
         there = self._source.part("there", run) if len(self.frame_times) else None
-        return np.arange(len(self.frame_times)) if there is None else np.flatnonzero(there)
+        every = len(self.frame_times) if self.attrs["trajectories"] else 0
+        return np.arange(every) if there is None else np.flatnonzero(there)
 
     def _frame_species(self) -> list[str]:
         return self.attrs.get("frame_species", self.species)

@@ -90,6 +90,8 @@ def is_geometric(values: np.ndarray) -> bool:
 
 def edges_around(middles: np.ndarray, log: bool = False) -> np.ndarray:
     """The edges of cells around rising middles, which on a logarithmic axis may begin with 0."""
+    if log and len(middles) > 2 and middles[0] == 0.0 < middles[1]:
+        return np.append(0.0, edges_around(middles[1:], True))
     log = log and bool((middles > 0).all())
     m = np.log(middles) if log else np.asarray(middles, dtype=float)
     if len(m) == 1:
@@ -108,13 +110,41 @@ def time_unit(data: Any) -> str:
     return known or ("s" if "spacing" in data.attrs else "")
 
 
+def partly(attrs: Any) -> str:
+    """What a title says of a result or a sweep that is not whole."""
+    parts = attrs.get("n_shards", 0)
+    return (", incomplete" if not attrs.get("complete", True) else
+            f", one part of {parts}" if parts else "")
+
+
+def chosen(known: Sequence[str], first_ones: Sequence[str], most: int) -> tuple[list[str], str]:
+    """So many names of those that come first, in their own order, and what to say when these are not
+    all that are known."""
+    shown = [n for n in known if n in set(first_ones[:most])]
+    return shown, f"{len(shown)} of {len(known)} shown" if len(first_ones) > len(shown) else ""
+
+
 def moving(r: Any) -> list[str]:
     """Columns that change, those that change most first, or all of them if none does."""
     low, high = (np.where(np.isfinite(x), x, np.nan) for x in (r.min(), r.max()))
     with warnings.catch_warnings():  # a column may have no finite value
         warnings.simplefilter("ignore", RuntimeWarning)
-        span = np.nan_to_num(np.nanmax(high, axis=0) - np.nanmin(low, axis=0))
-    return [r.columns[i] for i in np.argsort(-span, kind="stable") if span[i] > 0] or r.columns
+        low, high = np.nan_to_num(np.nanmin(low, axis=0)), np.nan_to_num(np.nanmax(high, axis=0))
+    moves = np.flatnonzero(differ(low, high))
+    return [r.columns[i] for i in moves[np.argsort((low - high)[moves], kind="stable")]] or r.columns
+
+
+def differ(low: Any, high: Any) -> Any:
+    """Whether numbers differ by more than rounding, as those of a sum that is conserved may."""
+    return high - low > np.maximum(1e-12 * np.maximum(np.abs(low), np.abs(high)), 1e-300)
+
+
+def even_edges(low: Any, high: Any, n: int) -> np.ndarray:
+    """Edges of n equal bins for real numbers from low to high, which may be arrays: [..., bin + 1].
+    """
+    low, high = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
+    wide = low + np.maximum(1.0, 1e-6 * np.abs(low))
+    return np.linspace(low, np.where(differ(low, high), high, wide), n + 1, axis=-1)
 
 
 def whole_edges(low: Any, high: Any, most: int) -> np.ndarray:
@@ -126,18 +156,33 @@ def whole_edges(low: Any, high: Any, most: int) -> np.ndarray:
     return low[..., np.newaxis] - 0.5 + step * np.arange(n + 1)
 
 
-def _edges(r: Any, name: str, points: Sequence[int], most: int, each: bool = False) -> np.ndarray:
+def _whole(r: Any, names: Sequence[str], points: Sequence[int]) -> set[str]:
+    """Those columns that hold whole numbers alone, at some points."""
+    ends = np.stack([r.min(), r.max()])[:, points]
+
+    def is_whole(x: np.ndarray) -> bool:
+        x = x[np.isfinite(x)]
+        return bool((x % 1.0 == 0.0).all() and (np.abs(x) < 2.0**53).all())
+    found = {n for n in names if n not in r.species and is_whole(ends[..., r.columns.index(n)])}
+    for x in r.blocks("observables") if found else ():
+        x = x[:, np.newaxis] if x.ndim == 2 else x[:, points]
+        found = {n for n in found if is_whole(x[..., r.observables.index(n)])}
+        if not found:
+            break
+    return found.union(n for n in names if n in r.species)
+
+
+def _edges(r: Any, name: str, points: Sequence[int], most: int, is_whole: bool,
+           each: bool = False) -> np.ndarray:
     """Edges of at most so many bins for every value of a column at some points, [bin + 1], or at
-    each of them, [point][bin + 1]."""
+    each of them, [point][bin + 1]. is_whole: they are whole numbers."""
     ends = np.stack([r.min(), r.max()])[:, points, r.columns.index(name)]
     finite = np.isfinite(ends)
     low, high = (f(np.where(finite, ends, fill), axis=0 if each else None)
                  for f, fill in ((np.min, np.inf), (np.max, -np.inf)))
     known = low <= high  # else there is no finite value
     low, high = np.where(known, low, 0.0), np.where(known, high, 0.0)
-    if name in r.species:
-        return whole_edges(low, high, most)
-    return np.linspace(low, np.where(high > low, high, low + 1), most + 1, axis=-1)
+    return (whole_edges if is_whole else even_edges)(low, high, most)
 
 
 def distributions(r: Any, names: Sequence[str], points: Sequence[int],
@@ -152,7 +197,9 @@ def distributions(r: Any, names: Sequence[str], points: Sequence[int],
             if len(used):
                 edges, counts = edges[used[0]:used[-1] + 2], counts[:, used[0]:used[-1] + 1]
             found[name] = edges, counts
-    every = {n: _edges(r, n, points, most) for n in names if n not in found}
+    others = [n for n in names if n not in found]
+    whole = _whole(r, others, points)
+    every = {n: _edges(r, n, points, most, n in whole) for n in others}
     for name, counts in _counted(r, every, points).items():
         found[name] = every[name], counts
     runs = max(int(r.attrs["trajectories"]), 1)  # also those in no bin: outside of range=, NaN
@@ -198,9 +245,11 @@ def quantiles(r: Any, names: Sequence[str], points: Sequence[int],
             x = np.sort(x, axis=0)
             found[name] = np.where(np.isnan(x[-1]), np.nan, _quantile(n, levels, lambda k: x[k]))
     else:
-        edges = {name: _edges(r, name, points, FINE_BINS, each=True) for name in names}
+        every = _whole(r, names, points)
+        edges = {name: _edges(r, name, points, FINE_BINS, name in every, each=True)
+                 for name in names}
         for name, counts in _counted(r, edges, points).items():
-            e, whole = edges[name], name in r.species
+            e, whole = edges[name], name in every
             low, high = (f()[points, r.columns.index(name)] for f in (r.min, r.max))
             x = _quantile(n, levels, lambda k: _in_bins(e, counts, np.zeros(len(counts)), k, whole))
             found[name] = np.clip(x, low, high)
@@ -285,8 +334,10 @@ class Sweep:
         """Mean and standard deviation, [axis …], at a sample time if not that of the sweep."""
         if name in self.derived:
             v = self.data[name]
-            mean, sd = v.mean("run"), v.std("run", ddof=min(1, v.sizes["run"] - 1))
-            return mean.squeeze().values, sd.squeeze().values
+            mean = v.mean("run")
+            n = v.notnull().sum("run")  # a quantity that nearly no run has has no deviation
+            sd = np.sqrt(((v - mean) ** 2).sum("run") / (n - 1).where(n > 1))
+            return mean.squeeze().values, sd.where(n > 1, 0.0 * mean).squeeze().values
         prefix, dim = ("", "species") if name in self.species else ("observable_", "observable")
         mean, var = (self.data[prefix + s].sel({dim: name}).isel(
             time=self.at if at is None else at).squeeze().values for s in ("mean", "variance"))
@@ -295,6 +346,10 @@ class Sweep:
     def shown(self, name: str) -> np.ndarray:
         """The statistic that maps show."""
         return self(name)[self.statistic == "sd"]
+
+    @property
+    def is_complete(self) -> bool:
+        return bool(self.data.attrs.get("complete", True))
 
     def distributions(self, name: str) -> Optional[tuple[np.ndarray, np.ndarray]]:
         """Edges of bins, and numbers of runs in them along one axis, [value][bin]; None where no
@@ -307,16 +362,20 @@ class Sweep:
         return edges, np.array([np.histogram(row, edges)[0] for row in runs])
 
     def varied(self) -> list[str]:
-        """Species, or else observables, whose means vary, or all of them if none does."""
-        names = self.species or self.observables
-        return [name for name in names if np.ptp(self(name)[0]) > 0] or names
+        """Species, or else observables, whose means vary, those that vary most first, or all of
+        them if none does."""
+        means = {name: self(name)[0] for name in self.species or self.observables}
+        ends = {name: (np.nanmin(x), np.nanmax(x)) for name, x in means.items()
+                if not np.isnan(x).all()}
+        spans = {name: high - low for name, (low, high) in ends.items() if differ(low, high)}
+        return sorted(spans, key=lambda name: -spans[name]) or list(means)
 
     def shown_label(self, name: str) -> str:
         return self.statistic + (" molecules" if name in self.species else f" of {name}")
 
     def title(self, names: Sequence[str]) -> str:
-        model = str(self.data.attrs.get("model", "sweep"))
-        if set(names) <= set(self.derived):
-            return model
-        return (f"{model} at time {self.data['time'].values[self.at]:g} "
-                f"{time_unit(self.data)}").strip()
+        about = str(self.data.attrs.get("model", "sweep"))
+        if not set(names) <= set(self.derived):
+            about = (f"{about} at time {self.data['time'].values[self.at]:g} "
+                     f"{time_unit(self.data)}").strip()
+        return about + partly(self.data.attrs)

@@ -124,7 +124,6 @@ def test_largest_numbers_are_refused_or_drawn():
     d = m.sweep({"k": [1.0, 2.0, 4.0], "A": [5, 6]}, until=3, points=2, runs=60, species="A,y,z,t")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.filterwarnings("ignore", "Data has no positive values")
         draws = [functools.partial(r.plot, kind) for kind in ("bands", "trajectories", "histogram")]
         draws.append(functools.partial(saltus.plot, d))
         for draw, species, log in itertools.product(draws, "yztA", (False, True)):
@@ -133,6 +132,73 @@ def test_largest_numbers_are_refused_or_drawn():
             except saltus.InvalidError as failure:
                 assert failure.message == "values of 1e+300 and more cannot be drawn"
                 assert species in "yz"
+
+
+def bars(axes):
+    """Heights of a panel's bins, and their edges."""
+    return axes.patches[0].get_data()[:2]
+
+
+def test_whole_numbers_have_whole_bins(arrive):
+    """Also of rules and derived quantities: no bin holds more of them than another."""
+    m = saltus.build(**ARRIVE, rules={"same": "X + 0", "half": "X/2", "all": "X*0.1 + (40 - X)*0.1"})
+    r = m.run(until=20, points=5, runs=2000, species="X,same,half,all", derive="final:X")
+    figure = r.plot("histogram", species="X,same,half,all")
+    (x, at), (same, at_same), (half, at_half), (one, _) = map(bars, figure.axes)
+    assert np.array_equal(x, same) and np.array_equal(at, at_same) and (at % 1 == 0.5).all()
+    assert (at_half[1:] - at_half[:-1] < 1).all() and abs(half.sum() - 1.0) < 1e-9
+    assert one[0] == 1.0 and not one[1:].any()  # but for rounding it stays
+    heights, edges = bars(r.plot(derived="final:X").axes[0])
+    assert heights.sum() == 2000 and (edges % 1 == 0.5).all()
+    assert "all" not in "".join(text for text, _ in texts_of(r.plot("bands")))
+
+
+def test_rules_have_peaks_too(schlogl):
+    m = saltus.read(EXAMPLES / "schlogl.xml")
+    with_rule = saltus.read(m.to_yaml() + "\nrules: {dens: X/100}\n")
+    figure = with_rule.run(until=10, points=11, runs=400).plot()
+    assert [isinstance(a.collections[0], QuadMesh) for a in figure.axes[:2]] == [True, True]
+    last = with_rule.run(until=10, points=11, runs=400, record="final").plot().axes[0].child_axes[0]
+    assert last.get_title("left") == "end"
+
+
+def test_sweeps_show_what_varies_most():
+    names = [f"S{i}" for i in range(9)] + ["BIG"]
+    m = saltus.build("ten", species=dict.fromkeys(names, 0), parameters={"q": 1, "k": 1, "h": 1},
+                     reactions={f"r{n}": f"0 -> {n} @ {'q' if n == 'BIG' else 50}" for n in names})
+    axes = {"q": [1, 1000], "k": [1, 2], "h": [1, 2]}
+    for n, most in ((1, 8), (2, 8), (3, 3)):
+        d = m.sweep(dict(list(axes.items())[:n]), until=1, points=2, runs=5)
+        check(saltus.plot(d), "BIG", f"ten at time 1, {most} of 10 shown")
+    d = m.sweep({"q": saltus.lin(1, 900), "k": saltus.lin(1, 2), "h": saltus.lin(1, 2)}, until=1,
+                points=2, runs=5, design="lhs:8")
+    check(saltus.plot(d), "mean ± sd of BIG", "1 of 10 shown")
+    d.attrs["complete"] = 0
+    check(saltus.plot(d, species="S3,BIG"), "mean ± sd of S3", "incomplete, 1 of 2 shown")
+    d.attrs.update(complete=1, n_shards=4)
+    check(saltus.plot(d), "one part of 4")
+
+
+def test_what_few_runs_have_is_said(arrive):
+    r = arrive.run(until=3, points=4, runs=200, derive="passage:X:48")
+    n = int(np.isfinite(r.derived["passage:X:48"]).sum())
+    assert 0 < n < 100
+    check(r.plot(derived="passage:X:48"), f"passage:X:48, {n} of 200 runs")
+
+
+def test_cells_of_a_logarithmic_time(arrive):
+    """Each lies around its own time."""
+    r = arrive.run(times=[0, 1e-6, 1e-3, 1, 1000], runs=60)
+    mesh = r.plot("heatmap", logx=True).axes[0].collections[0].get_coordinates()[0, :, 0]
+    assert np.allclose(mesh[1:], [10**-7.5, 10**-4.5, 10**-1.5, 10**1.5, 10**4.5])
+
+
+def test_one_number_is_that_of_its_place():
+    m = saltus.build("huge", species={"B": 10**12}, reactions={"r": "0 -> B @ 500"})
+    r = m.run(until=1, points=2, runs=60)
+    axes = r.plot("histogram", size=(1.6, 1.6)).axes[0]
+    for at, text in zip(axes.get_xticks(), axes.get_xticklabels()):
+        assert abs(float(text.get_text() or at) - at) < 1
 
 
 def test_times_have_their_kind(results):

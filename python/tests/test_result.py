@@ -537,3 +537,33 @@ def test_a_models_name_is_text_whatever_its_file_is_called(tmp_path):
     assert m.name == "m?l\xfcr"
     m.run(until=1, points=2, seed=1).save(tmp_path / "r.h5")
     assert saltus.open(tmp_path / "r.h5").attrs["model"] == "m?l\xfcr"
+
+
+def test_a_file_that_is_open_elsewhere_in_the_process(arrive, tmp_path):
+    """HDF5 refuses to open a file by other rules than those by which it is open."""
+    h5py = pytest.importorskip("h5py")
+    arrive.run(until=1, points=3, runs=5, output=tmp_path / "r.h5")
+    with h5py.File(tmp_path / "r.h5", "r") as f:
+        r = saltus.open(tmp_path / "r.h5")
+        assert np.array_equal(r.counts, f["counts"][...])
+    assert r.counts.shape == (5, 3, 1)
+
+
+def test_a_result_is_a_mapping(arrive):
+    r = arrive.run(until=1, points=3, runs=5, derive="final:X")
+    assert r.get("Y") is None and r.get("Y", 3) == 3 and np.array_equal(r.get("X"), r["X"])
+    assert [a.shape for a in r.values()] == [(5, 3), (5,)]
+
+
+def test_frames_that_were_not_made_hold_no_number(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    pytest.importorskip("xarray")
+    saltus.read(LATTICE).run(until=1, points=3, runs=2, frames=0.25, output=tmp_path / "r.h5")
+    whole = saltus.open(tmp_path / "r.h5").to_xarray().frames
+    assert whole.dtype.kind in "iu" and whole.sizes["frame"] == 5
+    with h5py.File(tmp_path / "r.h5", "r+") as f:
+        f["space/frames/there"][1, 3:] = 0
+    part = saltus.open(tmp_path / "r.h5").to_xarray().frames
+    assert part.dtype == float and np.isnan(part[1, 3:]).all()
+    assert np.array_equal(part[1, :3], whole[1, :3])
+    assert np.array_equal(part[0], whole[0])

@@ -98,17 +98,27 @@ void saltus_h5_lengthen(int fd)
     }
 }
 
-static hid_t open_to_read(const char *path, bool is_live)
+/* `is_own`: by the rules of the library's own files. HDF5 refuses a file that this process has open
+ * by others, as by h5py. */
+static hid_t try_to_open(const char *path, bool is_live, bool is_own)
 {
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    (void)H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
-    (void)H5Pset_file_locking(access, false, true);
+    if (is_own) {
+        (void)H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
+        (void)H5Pset_file_locking(access, false, true);
+    }
     if (is_live) { /* it waits twice as long before each attempt: a second in all, not for ever */
         (void)H5Pset_metadata_read_attempts(access, READ_ATTEMPTS);
     }
     const hid_t file = H5Fopen(path, H5F_ACC_RDONLY | (is_live ? H5F_ACC_SWMR_READ : 0), access);
     (void)H5Pclose(access);
     return file;
+}
+
+static hid_t open_to_read(const char *path, bool is_live)
+{
+    const hid_t file = try_to_open(path, is_live, true);
+    return file >= 0 ? file : try_to_open(path, is_live, false);
 }
 
 /* Rows that the file says are there. */
