@@ -39,6 +39,18 @@ static void note_rounding(const saltus_sweep *sweep, int64_t point, const saltus
     }
 }
 
+static saltus_status check_point(const saltus_sweep *sweep, int64_t point, saltus_model *model,
+                                 saltus_law law, const saltus_plan_options *plan, rounding *r,
+                                 saltus_error *err)
+{
+    const saltus_status status = saltus_sweep_check_point(sweep, point, model, law, plan, err);
+    if (status != SALTUS_OK) {
+        saltus_sweep_name_point(sweep, point, err);
+    }
+    note_rounding(sweep, point, model, r);
+    return status;
+}
+
 saltus_status saltus_sweep_check(const saltus_sweep *sweep, int64_t most, saltus_model *model,
                                  saltus_law law, const saltus_plan_options *plan, char *rounded,
                                  size_t size, saltus_error *err)
@@ -47,9 +59,8 @@ saltus_status saltus_sweep_check(const saltus_sweep *sweep, int64_t most, saltus
         return saltus_no_argument(err, __func__);
     }
     rounded[0] = '\0';
-    saltus_status status = saltus_sweep_check_point(sweep, 0, model, law, plan, err);
     rounding r = {.text = rounded, .size = size};
-    note_rounding(sweep, 0, model, &r);
+    saltus_status status = check_point(sweep, 0, model, law, plan, &r, err);
     int64_t behind = saltus_sweep_n_points(sweep);
     const int n_axes = sweep->has_design ? 1 : saltus_sweep_n_axes(sweep);
     for (int a = 0; a < n_axes && status == SALTUS_OK; ++a) {
@@ -57,8 +68,7 @@ saltus_status saltus_sweep_check(const saltus_sweep *sweep, int64_t most, saltus
         behind = sweep->has_design ? 1 : behind / n;
         for (int64_t i = 1; i < n && status == SALTUS_OK;
              i += i < most || i == n - 1 ? 1 : n - 1 - i) {
-            status = saltus_sweep_check_point(sweep, i * behind, model, law, plan, err);
-            note_rounding(sweep, i * behind, model, &r);
+            status = check_point(sweep, i * behind, model, law, plan, &r, err);
         }
     }
     return status;
