@@ -38,8 +38,9 @@ static void unload(struct moments *m)
 /* Column c counts species first, then observables. */
 static double moment_at(const saltus_results *r, const struct moments *m, int64_t point, int c)
 {
-    return c < r->n_counts ? m->counts[point * r->n_counts + c]
-                           : m->observables[point * r->n_observables + c - r->n_counts];
+    const double x = c < r->n_counts ? m->counts[point * r->n_counts + c]
+                                     : m->observables[point * r->n_observables + c - r->n_counts];
+    return isnan(x) ? NAN : x; /* that of 0/0 is printed as "-nan" */
 }
 
 static saltus_status check_stats(const saltus_results *r, saltus_error *err)
