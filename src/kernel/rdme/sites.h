@@ -56,6 +56,22 @@ SALTUS_FN int saltus_mpd_no_reaction_soon(const saltus_mpd *m, int type, int fir
     return saltus_mpd_is_below(word, no_reaction);
 }
 
+/* Queue occupied site number i, whose first particle is x and others are v, unless no reaction
+ * fires in it by this word. Returns 1 if it is in the queue. */
+SALTUS_FN int saltus_mpd_queue_reactive(const saltus_mpd_now *p, int i, uint32_t site, int x,
+                                        const uint32_t *v, uint32_t wait)
+{
+    saltus_mpd_warp_queues *const b = p->queues;
+    if (!(p->what & SALTUS_MPD_REACTS) ||
+        saltus_mpd_no_reaction_soon(p->m, saltus_mpd_type(p->m, site), x, v, wait)) {
+        return 0;
+    }
+    const int at = SALTUS_FETCH_ADD(&b->n_reactive, 1);
+    b->reactive[at] = (uint16_t)i;
+    b->waits[at] = wait;
+    return 1;
+}
+
 #ifdef SALTUS_MPD_PAIRED
 /* What a thread does in a turn of its warp. */
 typedef struct saltus_mpd_turn {
@@ -112,13 +128,7 @@ SALTUS_FN saltus_mpd_answer saltus_mpd_visit(const saltus_mpd_now *p, int first,
         here = saltus_mpd_site_pos_of(m, b->occupied[i]);
         saltus_mpd_words(m, SALTUS_PURPOSE_MOVE, p->step, saltus_mpd_global_of(m, here.site), x,
                          rank, w);
-        waits = is_owner && (p->what & SALTUS_MPD_REACTS) &&
-                !saltus_mpd_no_reaction_soon(m, saltus_mpd_type(m, here.site), x, v, w[3]);
-        if (waits) {
-            const int at = SALTUS_FETCH_ADD(&b->n_reactive, 1);
-            b->reactive[at] = (uint16_t)i;
-            b->waits[at] = w[3];
-        }
+        waits = is_owner && saltus_mpd_queue_reactive(p, i, here.site, x, v, w[3]);
     }
     if (t.pairs) { /* who helps needs to know */
         waits = saltus_warp_bits((int)waits) >> t.owner & 1;
@@ -156,11 +166,7 @@ SALTUS_FN saltus_mpd_answer saltus_mpd_visit(const saltus_mpd_now *p, int first,
     }
     saltus_mpd_words(m, SALTUS_PURPOSE_MOVE, p->step, saltus_mpd_global_of(m, here.site), x, 0, w);
     saltus_mpd_change(v, x, 0u - 1u);
-    if ((p->what & SALTUS_MPD_REACTS) &&
-        !saltus_mpd_no_reaction_soon(m, saltus_mpd_type(m, here.site), x, v, w[3])) {
-        const int at = SALTUS_FETCH_ADD(&b->n_reactive, 1);
-        b->reactive[at] = (uint16_t)i;
-        b->waits[at] = w[3];
+    if (saltus_mpd_queue_reactive(p, i, here.site, x, v, w[3])) {
         return answer;
     }
     const int goes = saltus_mpd_goes(p, x);
