@@ -82,7 +82,7 @@ saltus_status saltus_cli_tell_ranks(const saltus_cli_run_arguments *a, const cha
 {
     saltus_status status = SALTUS_OK;
     saltus_archive *told = NULL, *files = a->archive;
-    const size_t most = a->words_size + strlen(device) + strlen(method) + 100;
+    const size_t most = a->words_size + strlen(device) + strlen(method) + 160;
     size_t size = a->words_size;
     char *words = NULL;
     if (!ranks) {
@@ -91,7 +91,12 @@ saltus_status saltus_cli_tell_ranks(const saltus_cli_run_arguments *a, const cha
     words = calloc(most, 1);
     SALTUS_CLI_NEED(words);
     memcpy(words, a->words, size);
-    const char *const more[] = {"--device", device, "--method", method, "-q"};
+    char shard[60] = "-q"; /* which rank 0 may have from the batch system, or from a file */
+    if (a->n_shards > 0) {
+        (void)snprintf(shard, sizeof shard, "--shard=%lld/%lld", (long long)a->shard,
+                       (long long)a->n_shards);
+    }
+    const char *const more[] = {"--device", device, "--method", method, "-q", shard};
     for (size_t i = 0; i < sizeof more / sizeof *more; ++i) {
         (void)add_word(words, &size, most, more[i]);
     }
@@ -128,6 +133,7 @@ static int obey(char *words, size_t size, saltus_archive *files)
     const bool is_sweep = strcmp(argv[0], "saltus sweep") == 0;
     int code =
         saltus_cli_run_parse(is_sweep ? &saltus_cli_sweep_argp : &saltus_cli_run_argp, n, argv, &a);
+    code = code < 0 ? saltus_cli_take_shard(&a) : code;
     if (code < 0) {
         saltus_archive_destroy(a.archive);
         a.archive = files;

@@ -274,7 +274,9 @@ static saltus_status prepare(session *s, const volatile int *stop, saltus_error 
 static int simulate_for_others(session *s)
 {
     saltus_error err = {0};
+    saltus_hdf5_options unused = saltus_hdf5_options_default();
     saltus_status status = make_options(s, saltus_cli_catch_signals(), &err);
+    status = status == SALTUS_OK ? take_shard(s, &unused, &err) : status;
     status =
         status == SALTUS_OK ? saltus_sweep_run(s->sweep, &s->options, NULL, NULL, &err) : status;
     if (status != SALTUS_OK && status != SALTUS_E_CANCELLED) {

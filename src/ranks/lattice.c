@@ -101,7 +101,7 @@ static saltus_status check_others(saltus_ranks *r, const saltus_peers *peers, sa
     saltus_status status = SALTUS_OK;
     (void)pthread_mutex_lock(&r->lock);
     status = saltus_error_pass(err, &r->error);
-    if (r->rank > 0 && has_message(&r->in[0], SALTUS_TO_LEAVE, SALTUS_TO_STOP)) {
+    if (r->is_over || (r->rank > 0 && has_message(&r->in[0], SALTUS_TO_LEAVE, SALTUS_TO_STOP))) {
         status = saltus_error_set(err, SALTUS_E_CANCELLED, "rank 0 has ended");
     }
     for (int i = 1; r->rank == 0 && i < peers->n; ++i) {

@@ -347,6 +347,10 @@ saltus_message *saltus_ranks_receive(saltus_ranks *r, int from, int ms)
     if (m) {
         r->in_bytes -= m->data.n;
     }
+    if (m && m->kind == SALTUS_TO_LEAVE) { /* whoever takes it */
+        SALTUS_GET(m, r->end);
+        r->is_over = true;
+    }
     (void)pthread_mutex_unlock(&r->lock);
     return m;
 }
@@ -381,15 +385,15 @@ saltus_message *saltus_ranks_await(saltus_ranks *r, int from, saltus_message_kin
             saltus_message_free(m);
             return NULL;
         }
-        if (m && m->kind == SALTUS_TO_LEAVE) { /* which is looked for again at the end */
-            saltus_ranks_put_back(r, m);
-            (void)saltus_error_set(err, SALTUS_E_CANCELLED, "rank 0 has ended");
-            return NULL;
-        }
         saltus_message_free(m);
         (void)pthread_mutex_lock(&r->lock);
         const saltus_error broken = r->error;
+        const bool is_over = r->is_over;
         (void)pthread_mutex_unlock(&r->lock);
+        if (is_over) {
+            (void)saltus_error_set(err, SALTUS_E_CANCELLED, "rank 0 has ended");
+            return NULL;
+        }
         if (broken.code != SALTUS_OK) {
             (void)saltus_error_set(err, broken.code, "%s", broken.message);
             return NULL;
@@ -486,11 +490,8 @@ void saltus_ranks_close(saltus_ranks *r, int *code)
         (void)!saltus_ranks_send(r, i, m, NULL);
     }
     if (r->rank != 0) {
-        saltus_message *m = saltus_ranks_await(r, 0, SALTUS_TO_LEAVE, SALTUS_TO_LEAVE, NULL, NULL);
-        if (m) {
-            SALTUS_GET(m, end);
-        }
-        saltus_message_free(m);
+        saltus_message_free(saltus_ranks_await(r, 0, SALTUS_TO_LEAVE, SALTUS_TO_LEAVE, NULL, NULL));
+        end = r->is_over ? r->end : end;
     }
     if (code) {
         *code = end;

@@ -34,6 +34,8 @@ struct saltus_ranks {
     saltus_queue out;
     size_t in_bytes, out_bytes; /**< of messages that are not taken; that are not sent */
     bool is_open, is_closing;
+    bool is_over;       /**< rank 0 has told this one to leave, */
+    int32_t end;        /**< with that exit code */
     saltus_error error; /**< why it could not start, or has broken down */
 };
 

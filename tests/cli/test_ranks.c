@@ -177,6 +177,37 @@ static void stopped_ranks_go_on(void **state)
     }
 }
 
+/* A part of a sweep is simulated alone, and may go on on ranks, which have the same part. */
+static void parts_of_sweeps_go_on_on_ranks(void **state)
+{
+    static const char *const cuts[] = {"runs", "points"};
+    char command[160];
+    (void)state;
+    need_mpirun();
+    for (size_t i = 0; i < sizeof cuts / sizeof *cuts; ++i) {
+        (void)snprintf(
+            command, sizeof command,
+            "sweep busy.yaml --vary A=list:100,120,140,160,180,200 --until 2 --points 3 --runs %d "
+            "--shard 1/2 --shard-by %s --threads 1 -q --record stats",
+            stride_of_cases() > 1 ? 60000 : 200000, cuts[i]);
+        use_ranks(0);
+        outcome o = saltus("%s -o one.h5 --overwrite", command);
+        assert_done(&o);
+        do {
+            const pid_t child = start_saltus("%s -o part.h5", command);
+            wait_for_growth("part.h5", 1);
+            assert_int_equal(kill(child, SIGTERM), 0);
+            o = finish_saltus(child);
+        } while (ended_first(&o, "part.h5"));
+        assert_int_equal(o.code, 130);
+        use_ranks(3);
+        o = saltus("resume part.h5 -q");
+        assert_done(&o);
+        assert_equal_results("one.h5", "part.h5", 9);
+        assert_int_equal(unlink("part.h5"), 0);
+    }
+}
+
 /* ------------------------------------------------------------------------------------------------
  * What is under way
  */
@@ -341,6 +372,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(a_failure_anywhere_ends_all, enter_with_ranks,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(stopped_ranks_go_on, enter_with_ranks, leave_directory),
+        cmocka_unit_test_setup_teardown(parts_of_sweeps_go_on_on_ranks, enter_with_ranks,
+                                        leave_directory),
         cmocka_unit_test_setup_teardown(what_ranks_have_under_way_is_kept, enter_with_ranks,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(what_cannot_work_together_is_refused, enter_with_ranks,
