@@ -36,6 +36,7 @@ static void take_talk(saltus_cli_run_arguments *a, const saltus_cli_run_argument
 /* How the old device was used says nothing about another one. */
 static void take_device(saltus_cli_run_arguments *a, const saltus_cli_run_arguments *mine)
 {
+    a->may_split = !mine->split;
     if (mine->device) {
         a->layout = mine->layout ? mine->layout : "auto";
         a->block = mine->block;

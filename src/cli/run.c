@@ -219,6 +219,27 @@ static saltus_status take_shard(const saltus_plan *plan, saltus_cli_run_argument
                                  saltus_cli_trajectories(results->whole_runs));
 }
 
+static bool is_on_gpu(const saltus_backend *backend)
+{
+    return strncmp(saltus_backend_name(backend), "cuda", 4) == 0;
+}
+
+/* Slabs change no result, and those that a file was begun with need not fit those who go on. */
+static const char *split_of(const saltus_cli_run_arguments *a, const saltus_backend *backend)
+{
+    const int n_ranks = saltus_ranks_count(saltus_cli_ranks());
+    int n_slabs = 1;
+    for (const char *c = a->split; c && *c; ++c) {
+        n_slabs += *c == ':';
+    }
+    if (!a->split || !a->may_split) {
+        return a->split;
+    }
+    return n_ranks == 1         ? (is_on_gpu(backend) ? a->split : NULL)
+           : n_slabs == n_ranks ? a->split
+                                : "auto";
+}
+
 /* What every rank makes. */
 static saltus_status make_plan(session *s, saltus_cli_run_arguments *a, saltus_run_options *run,
                                saltus_error *err)
@@ -231,7 +252,7 @@ static saltus_status make_plan(session *s, saltus_cli_run_arguments *a, saltus_r
     saltus_plan_options plan = saltus_cli_plan_options(a);
     plan.by_type = a->output && a->format == SALTUS_CLI_HDF5;
     plan.profile = a->profile;
-    plan.split = a->split;
+    plan.split = a->may_split ? NULL : a->split;
     plan.ranks = saltus_cli_ranks();
     plan.no_peer = a->no_peer;
     saltus_method_choice choice;
@@ -242,6 +263,7 @@ static saltus_status make_plan(session *s, saltus_cli_run_arguments *a, saltus_r
     if (status != SALTUS_OK) {
         return status;
     }
+    plan.split = a->split = split_of(a, s->backend);
     plan.n_threads = saltus_cli_threads(a, saltus_backend_name(s->backend));
     return saltus_plan_create(s->model, s->backend, &plan, &s->plan, err);
 }
@@ -394,8 +416,7 @@ static int simulate_for_others(session *s, saltus_cli_run_arguments *a)
 static saltus_status tell_ranks(const session *s, const saltus_cli_run_arguments *a,
                                 saltus_error *err)
 {
-    const char *name = saltus_backend_name(s->backend);
-    const char *chosen = strncmp(name, "cuda", 4) == 0 ? "cuda" : "cpu";
+    const char *chosen = is_on_gpu(s->backend) ? "cuda" : "cpu";
     return saltus_cli_tell_ranks(a, strcmp(a->device, "auto") == 0 ? chosen : a->device,
                                  saltus_plan_method(s->plan), err);
 }
@@ -439,7 +460,7 @@ int saltus_cli_simulate(saltus_cli_run_arguments *a)
                 a->output ? a->output : "");
         saltus_cli_tell_resume(a);
     } else if ((status == SALTUS_E_DEVICE || status == SALTUS_E_UNAVAILABLE) &&
-               strncmp(saltus_backend_name(s.backend), "cuda", 4) == 0) {
+               is_on_gpu(s.backend)) {
         saltus_cli_tell_lost(a);
     } else if (status == SALTUS_OK && !a->quiet && !a->json) {
         status = print_summary(&s, a, &print_err);

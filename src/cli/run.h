@@ -27,7 +27,8 @@ typedef struct saltus_cli_run_arguments {
     double burn_in;
     bool common_random_numbers;
     bool no_peer, overwrite, append;
-    bool extends; /**< the result file is there, with n_done of the trajectories or points */
+    bool may_split; /**< `split` is that of the command that began the file: none is needed now */
+    bool extends;   /**< the result file is there, with n_done of the trajectories or points */
     int64_t n_done;
     const char *shard_text;  /**< of --shard; NULL: all */
     int64_t shard, n_shards; /**< the latter 0: all, or the text was not looked at yet */

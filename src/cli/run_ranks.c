@@ -82,7 +82,8 @@ saltus_status saltus_cli_tell_ranks(const saltus_cli_run_arguments *a, const cha
 {
     saltus_status status = SALTUS_OK;
     saltus_archive *told = NULL, *files = a->archive;
-    const size_t most = a->words_size + strlen(device) + strlen(method) + 160;
+    const size_t most =
+        a->words_size + strlen(device) + strlen(method) + 160 + (a->split ? strlen(a->split) : 0);
     size_t size = a->words_size;
     char *words = NULL;
     if (!ranks) {
@@ -96,7 +97,14 @@ saltus_status saltus_cli_tell_ranks(const saltus_cli_run_arguments *a, const cha
         (void)snprintf(shard, sizeof shard, "--shard=%lld/%lld", (long long)a->shard,
                        (long long)a->n_shards);
     }
-    const char *const more[] = {"--device", device, "--method", method, "-q", shard};
+    const char *const more[] = {"--device",
+                                device,
+                                "--method",
+                                method,
+                                "-q",
+                                shard,
+                                a->split ? "--split" : "-q",
+                                a->split ? a->split : "-q"};
     for (size_t i = 0; i < sizeof more / sizeof *more; ++i) {
         (void)add_word(words, &size, most, more[i]);
     }

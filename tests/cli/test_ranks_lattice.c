@@ -92,7 +92,9 @@ static void stopped_slabs_go_on(void **state)
 {
     static const struct {
         int rank, signal, then; /* ranks that go on; 0: one process */
-    } cases[] = {{1, SIGUSR1, 3}, {0, SIGTERM, 0}, {1, SIGKILL, 2}};
+        const char *split;      /* which these need not have */
+    } cases[] = {
+        {1, SIGUSR1, 3, "--split 1:1"}, {0, SIGTERM, 0, "--split auto"}, {1, SIGKILL, 2, ""}};
     char run[100];
     (void)state;
     (void)snprintf(run, sizeof run,
@@ -107,7 +109,7 @@ static void stopped_slabs_go_on(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i += stride_of_cases()) {
         use_ranks(2);
         do {
-            const pid_t child = start_saltus("%s -o part.h5", run);
+            const pid_t child = start_saltus("%s %s -o part.h5", run, cases[i].split);
             wait_for_file("part.h5.checkpoint");
             signal_rank(cases[i].rank, cases[i].signal);
             o = finish_saltus(child);
