@@ -4,20 +4,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Variables in which batch systems number processes: this one's number, how many there are, and the
- * first number, where it is not 0. Job arrays come first: each of their jobs may have one process.
- * Slurm: sbatch(1), srun(1); Open MPI: mpirun(1); PMI: MPICH, Intel MPI; PBS and SGE arrays do not
- * say how many there are. HTCondor has no variables of its own: `environment = "…"` of the submit
- * file sets these from $(Process) and the count (docs/clusters.md). */
+/* Variables in which batch systems number processes: this one's number, how many there are, and, of
+ * arrays whose numbers do not begin with 0, the first and the last number and the step. Job arrays
+ * come first: each of their jobs may have one process. Slurm: sbatch(1), srun(1); Open MPI:
+ * mpirun(1); PMI: MPICH, Intel MPI; PBS and SGE arrays do not say how many there are. HTCondor has
+ * no variables of its own: `environment = "…"` of the submit file sets these from $(Process) and
+ * the count (docs/clusters.md). */
 static const struct {
-    const char *number, *count, *first, *step;
+    const char *number, *count, *first, *last, *step;
 } batches[] = {
     {"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT", "SLURM_ARRAY_TASK_MIN",
-     "SLURM_ARRAY_TASK_STEP"},
-    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", NULL, NULL},
-    {"PMI_RANK", "PMI_SIZE", NULL, NULL},
-    {"CONDOR_PROCESS", "CONDOR_PROCESSES", NULL, NULL},
-    {"SLURM_PROCID", "SLURM_NTASKS", NULL, NULL},
+     "SLURM_ARRAY_TASK_MAX", "SLURM_ARRAY_TASK_STEP"},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", NULL, NULL, NULL},
+    {"PMI_RANK", "PMI_SIZE", NULL, NULL, NULL},
+    {"CONDOR_PROCESS", "CONDOR_PROCESSES", NULL, NULL, NULL},
+    {"SLURM_PROCID", "SLURM_NTASKS", NULL, NULL, NULL},
 };
 
 static bool read_number(const char *name, int64_t *value)
@@ -26,43 +27,54 @@ static bool read_number(const char *name, int64_t *value)
     return text && saltus_cli_int(text, 0, INT64_C(1) << 40, value);
 }
 
-static bool find_batch(int64_t *shard, int64_t *n_shards)
+/* The part that a batch system's numbers say. Of an array in which some numbers are left out, or of
+ * one that is a single job with a number of its own, it would be another part of another whole than
+ * was meant. Returns -1, or the exit code. */
+static int take_from_batch(saltus_cli_run_arguments *a)
 {
     for (size_t i = 0; i < sizeof batches / sizeof *batches; ++i) {
-        int64_t number, count, first = 0, step = 1;
-        if (read_number(batches[i].number, &number) && read_number(batches[i].count, &count) &&
-            count > 0) {
-            (void)read_number(batches[i].first, &first);
-            (void)read_number(batches[i].step, &step);
-            *shard = (number - first) / (step > 0 ? step : 1);
-            *n_shards = count;
-            return *shard >= 0 && *shard < count;
+        int64_t number, count, first = 0, last, step = 1;
+        if (!read_number(batches[i].number, &number) || !read_number(batches[i].count, &count)) {
+            continue;
         }
+        (void)read_number(batches[i].first, &first);
+        (void)read_number(batches[i].step, &step);
+        step = step > 0 ? step : 1;
+        last = first + (count - 1) * step;
+        (void)read_number(batches[i].last, &last);
+        if (count < 1 || number < first || number > last || (number - first) % step != 0 ||
+            last != first + (count - 1) * step || (count == 1 && number > 1)) {
+            return saltus_cli_usage("--shard auto: %s is %lld in an array of %lld %s, which leaves "
+                                    "numbers out; --shard "
+                                    "I/N says which part of how many it is",
+                                    batches[i].number, (long long)number, (long long)count,
+                                    count == 1 ? "job" : "jobs");
+        }
+        a->shard = (number - first) / step;
+        a->n_shards = count;
+        return -1;
     }
-    return false;
-}
-
-/* "I/N" or "auto"; false for what is none. */
-static bool parse_shard(const char *text, int64_t *shard, int64_t *n_shards)
-{
-    enum { MOST = 1 << 24 };
-    char number[24];
-    const char *slash = strchr(text, '/');
-    if (strcmp(text, "auto") == 0) {
-        return find_batch(shard, n_shards);
-    }
-    if (!slash || (size_t)(slash - text) >= sizeof number) {
-        return false;
-    }
-    memcpy(number, text, (size_t)(slash - text));
-    number[slash - text] = '\0';
-    return saltus_cli_int(slash + 1, 1, MOST, n_shards) &&
-           saltus_cli_int(number, 0, *n_shards, shard);
+    return saltus_cli_usage("--shard auto: no batch system has numbered this process, as by %s or "
+                            "%s; --shard I/N says which part of how many it is",
+                            batches[0].number, batches[1].number);
 }
 
 int saltus_cli_take_shard(saltus_cli_run_arguments *a)
 {
-    return !a->shard_text || parse_shard(a->shard_text, &a->shard, &a->n_shards)
+    enum { MOST = 1 << 24 };
+    const char *slash = a->shard_text ? strchr(a->shard_text, '/') : NULL;
+    char number[24] = "";
+    if (!a->shard_text) {
+        return -1;
+    }
+    if (strcmp(a->shard_text, "auto") == 0) {
+        return take_from_batch(a);
+    }
+    if (slash && (size_t)(slash - a->shard_text) < sizeof number) {
+        memcpy(number, a->shard_text, (size_t)(slash - a->shard_text));
+    }
+    return slash && saltus_cli_int(slash + 1, 1, MOST, &a->n_shards) &&
+                   saltus_cli_int(number, 0, a->n_shards, &a->shard)
                ? -1
                : saltus_cli_usage("--shard '%s': I/N, with I from 0 to N, or auto in a batch job, "
                                   "is needed",

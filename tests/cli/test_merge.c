@@ -490,7 +490,7 @@ static void what_is_no_run_is_named(void **state)
     o = saltus("%s --shard 5/4 -o x.h5", run);
     assert_refused(&o, 2, "--shard '5/4'");
     o = saltus("%s --shard auto -o x.h5", run);
-    assert_refused(&o, 2, "--shard 'auto'");
+    assert_refused(&o, 2, "no batch system has numbered this process");
     assert_false(file_exists("all.h5") || file_exists("x.h5"));
     assert_int_equal(
         setenv("SLURM_ARRAY_TASK_ID", "7", 1) | setenv("SLURM_ARRAY_TASK_MIN", "1", 1) |
@@ -498,7 +498,22 @@ static void what_is_no_run_is_named(void **state)
         0);
     o = saltus("%s --shard auto -o auto.h5", run);
     assert_done(&o);
-    assert_int_equal(unsetenv("SLURM_ARRAY_TASK_ID"), 0);
+    static const char *const gaps[][5] = {/* number, first, last, step, count */
+                                          {"3", "3", "3", "1", "1"},
+                                          {"5", "1", "7", "1", "3"},
+                                          {"1", "1", "7", "1", "3"},
+                                          {"4", "3", "7", "2", "3"}};
+    for (size_t i = 0; i < sizeof gaps / sizeof *gaps; ++i) {
+        assert_int_equal(setenv("SLURM_ARRAY_TASK_ID", gaps[i][0], 1) |
+                             setenv("SLURM_ARRAY_TASK_MIN", gaps[i][1], 1) |
+                             setenv("SLURM_ARRAY_TASK_MAX", gaps[i][2], 1) |
+                             setenv("SLURM_ARRAY_TASK_STEP", gaps[i][3], 1) |
+                             setenv("SLURM_ARRAY_TASK_COUNT", gaps[i][4], 1),
+                         0);
+        o = saltus("%s --shard auto -o x.h5", run);
+        assert_refused(&o, 2, "--shard auto: SLURM_ARRAY_TASK_ID is ");
+    }
+    assert_int_equal(unsetenv("SLURM_ARRAY_TASK_ID") | unsetenv("SLURM_ARRAY_TASK_MAX"), 0);
     assert_int_equal(setenv("OMPI_COMM_WORLD_SIZE", "3", 1), 0);
     assert_int_equal(setenv("LSAN_OPTIONS", "detect_leaks=0", 1), 0); /* MPI keeps memory */
     o = saltus("%s -o x.h5", run);
