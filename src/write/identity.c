@@ -227,6 +227,21 @@ static int length_to_tell(const char *value)
     return strncmp(value, " SHA-256 ", 9) == 0 ? 0 : hash ? (int)(hash - value) : 150;
 }
 
+static const char *told(const char *value)
+{
+    return value[strspn(value, " ")] ? value : " none";
+}
+
+/* Whether a line begins as `key` does. */
+static bool has_key(char *const *lines, int n, const char *key, size_t length)
+{
+    bool found = false;
+    for (int i = 0; i < n; ++i) {
+        found |= strncmp(lines[i], key, length) == 0;
+    }
+    return found;
+}
+
 saltus_status saltus_identity_compare(const char *file, const saltus_identity *here, int n,
                                       char *const *there, saltus_error *err)
 {
@@ -251,11 +266,12 @@ saltus_status saltus_identity_compare(const char *file, const saltus_identity *h
             }
             return saltus_error_set(err, SALTUS_E_INVALID,
                                     "%.200s: is of another run: %.*s is%.*s there and%.*s here",
-                                    file, (int)length - 1, mine, n_a, a, n_b, b);
+                                    file, (int)length - 1, mine, n_a, told(a), n_b, told(b));
         }
+        const bool is_mine = length > 0 && !has_key(there, n, mine, length);
         return saltus_error_set(err, SALTUS_E_INVALID,
-                                "%.200s: is of another run: '%.150s' there and '%.150s' here", file,
-                                other, mine);
+                                "%.200s: is of another run: '%.150s' %s alone", file,
+                                is_mine ? mine : other, is_mine ? "here" : "there");
     }
     return SALTUS_OK;
 }
