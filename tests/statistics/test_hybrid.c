@@ -368,6 +368,45 @@ static void laws_that_bend_far_away_are_met(void **state)
     }
 }
 
+/* What flows by a law that jumps stays where this holds it: 2900 molecules rise to 3000, above
+ * which more are lost than made. Exactly by uniformisation (Jensen 1953,
+ * doi:10.1080/03461238.1953.10419459). */
+static void laws_that_jump_hold_what_flows(void **state)
+{
+    enum { LEAST = 2700, N = 600, JUMPS = 2200 };
+    static const char text[] =
+        "species: {S: 2900}\nreactions:\n  make: {equation: 0 -> S, law: 2000}\n"
+        "  lose: {equation: S -> 0, law: \"piecewise(2200, S >= 3000, 1600)\"}\n";
+    const double t = 0.4, all = 4200.0;
+    static double now[N], next[N];
+    double sums[3] = {0}, weight = -all * t; /* its logarithm */
+    saltus_plan_options o = options("hybrid", "S");
+    (void)state;
+    memset(now, 0, sizeof now);
+    now[2900 - LEAST] = 1.0;
+    for (int k = 1; k <= JUMPS; ++k) {
+        for (int i = 1; i < N - 1; ++i) {
+            const double x = LEAST + i, part = exp(weight) * now[i];
+            sums[0] += part;
+            sums[1] += part * x;
+            sums[2] += part * x * x;
+            const double lost = LEAST + i >= 3000 ? 2200.0 : 1600.0;
+            const double lost_above = LEAST + i + 1 >= 3000 ? 2200.0 : 1600.0;
+            next[i] = now[i] * (1.0 - (2000.0 + lost) / all) + now[i - 1] * (2000.0 / all) +
+                      now[i + 1] * (lost_above / all);
+        }
+        memcpy(now, next, sizeof now);
+        weight += log(all * t / k);
+    }
+    assert_true(fabs(sums[0] - 1.0) < 1e-9);
+    const double exact = sums[1], variance = sums[2] - exact * exact;
+    samples s = run(text, &o, &t, 1, scaled(4000));
+    check_near(mean(&s, 0, 0), exact, 5.0 * sqrt(variance / (double)s.n) + 0.5, "a law that jumps");
+    check_near(covariance(&s, 0, 0, 0, 0), variance,
+               (5.0 * sqrt(6.0 / (double)s.n) + 0.2) * variance, "a law that jumps");
+    free(s.x);
+}
+
 /* How many trajectories have met a threshold that what fluctuates seldom passes: exactly by the
  * birth-death chain that ends there, whose generator was exponentiated. A threshold is passed back
  * and forth by molecules; where it is passed for good, the mean of how often is the direct
@@ -760,6 +799,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_switched_protein_is_beta),
         cmocka_unit_test(laws_that_bend_follow_deviations),
         cmocka_unit_test(laws_that_bend_far_away_are_met),
+        cmocka_unit_test(laws_that_jump_hold_what_flows),
         cmocka_unit_test(thresholds_are_met_by_noise),
         cmocka_unit_test(thresholds_hold_nothing_else),
         cmocka_unit_test(noise_reaches_events),

@@ -58,6 +58,7 @@ typedef struct saltus_hybrid {
     uint8_t *kind;  /* [reaction] saltus_law_kind */
     uint8_t *lacks; /* [reaction] it lacks whole reactants, and so has no hazard */
     int32_t n_flowing, n_moving, n_real;
+    int32_t is_rough;          /* something flows by a law that may jump or turn anywhere */
     int32_t *flowing, *moving; /* [..] reactions, rising */
     int32_t *real;             /* [component] species, rising */
     int32_t *component;        /* [species] or -1 */
@@ -96,12 +97,14 @@ SALTUS_FN void saltus_split_laws(const saltus_trajectory *p, saltus_hybrid *h)
     for (int s = 0; s < n->n_species; ++s) {
         h->component[s] = -1;
     }
-    h->n_flowing = h->n_moving = h->n_real = 0;
+    h->n_flowing = h->n_moving = h->n_real = h->is_rough = 0;
     for (int r = 0; r < n->n_reactions; ++r) {
         if (h->flows[r] != SALTUS_FLOWS) {
             continue;
         }
         h->flowing[h->n_flowing++] = r;
+        const int bending = n->n_bending > 0 ? n->bending_of[r] : -1;
+        h->is_rough |= bending >= 0 && n->bend_of[bending] >= 0;
         for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
             h->component[n->change_species[c]] = 0;
         }
