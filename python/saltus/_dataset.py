@@ -49,11 +49,11 @@ def dataset(source: Any, r: Result, lead: Sequence[str], coords: dict[str, Any])
     if trajectories is not None:
         coords["trajectory"] = ((*lead, "run"), trajectories)
     frames = source("frames") if len(r.frame_times) else None
-    there = source("there") if frames is not None else None
-    if there is not None and not there.all():  # an interrupted run has not made all of them
-        where = np.asarray(there, bool)[..., None, None, None, None]
-        frames = np.where(where, frames.astype(float), np.nan)
     if frames is not None and r._frame_species() == r.species:
+        there = source("there")
+        if there is not None and not there.all():  # an interrupted run has not made all of them
+            where = np.asarray(there, bool)[..., None, None, None, None]
+            frames = np.where(where, frames.astype(float), np.nan)
         coords["frame"] = np.asarray(r.frame_times)
         arrays.append(("frames", frames, ("row", "frame", "z", "y", "x", "species"), "count"))
     variables = {name: ((*lead, *dims), a, {"units": unit}) for name, a, dims, unit in arrays}

@@ -157,12 +157,13 @@ def unreadable(path: str, failure: OSError, hint: str = "") -> FileError:
     return kind(f"{path}: cannot be read: {why}", hint, failure.errno)
 
 
-def near(what: str, name: object, names: Iterable[str]) -> UnknownNameError:
+def near(what: str, name: object, names: Iterable[str],
+         kind: type[InvalidError] = InvalidError) -> InvalidError:
     """There is no such name: the error, with near names or all of a few as its hint."""
     names = list(names)
     close = difflib.get_close_matches(str(name), names, n=3) or (names if len(names) <= 8 else [])
     hint = "there is " + ", ".join(repr(n) for n in close) if close else ""
-    return UnknownNameError(f"{what} has no {name!r}", hint)
+    return kind(f"{what} has no {name!r}", hint)
 
 
 def whole(name: str, value: Any) -> int:

@@ -19,13 +19,13 @@ from matplotlib.ticker import FixedLocator, Formatter, LogLocator, MaxNLocator, 
 
 from ._errors import InvalidError, number
 from ._files import Path, any_path, publish
-from ._series import COLOURS, one_line
+from ._series import COLOURS, check_size, one_line
 
 SMALL = 8  # points
 DRAWN_BY = "drawn by Saltus"
 COLOUR_BAR = "<colorbar>"
 LEAST_DPI, MOST_PIXELS = 5, 2**16  # of letters, and along an edge
-LEAST_VALUE, MOST_VALUE = 1e-280, 1e300  # of logarithmic colours, and of all: beyond, matplotlib fails
+LEAST_VALUE = 1e-280  # of logarithmic colours: below, matplotlib fails
 BESIDE = (1.03, 0.0, 0.2, 1.0)  # of a panel: left, bottom, width, height
 
 
@@ -94,9 +94,7 @@ class Page(NamedTuple):
                     axes.autoscale(False, axis=name)  # which would warn: there is nothing on it
             for axis in (axes.xaxis, axes.yaxis):
                 ends = axis.get_view_interval()
-                if not (np.abs(ends) < MOST_VALUE).all():
-                    raise InvalidError(f"values of {MOST_VALUE:g} and more cannot be drawn",
-                                       "other columns can be asked for by their names")
+                check_size(ends)
                 if axis.get_scale() == "log" and min(ends) <= 0:  # there is nothing on it
                     axis.set_view_interval(0.1, 1.0, ignore=True)
         _fit(figure, len(more))
@@ -289,6 +287,7 @@ def add_colour_bar(figure: Figure, mesh: Any, axes: Any, label: str, **options: 
 def colours_for(values: Any, log: bool = False) -> Any:
     """Colours for values, from 0 on where they allow it."""
     finite = np.ma.compressed(np.ma.masked_invalid(values))
+    check_size(finite)
     if log and (finite > LEAST_VALUE).any():
         low, high = finite[finite > LEAST_VALUE].min(), finite.max()
         return LogNorm(low, high if high > low else 10 * low)

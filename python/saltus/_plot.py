@@ -13,7 +13,7 @@ from matplotlib.patches import Patch
 from ._errors import InvalidError, flag, near, number, whole
 from ._figure import (SMALL, Figure, Numbers, Page, add_colour_bar, add_legend, beside, colours_for,
                       draw_map, line_entries, make_panels, set_scale)
-from ._series import (BAND, COLOURS, RANGES_APART, Names, Sweep, chosen, distributions,
+from ._series import (BAND, COLOURS, RANGES_APART, Names, Sweep, are_whole, chosen, distributions,
                       edges_around, even_edges, first, is_geometric, moving, named, nearest,
                       one_line, partly, quantiles, spread, time_unit, whole_edges)
 
@@ -372,7 +372,7 @@ def _derived(d: Drawing) -> Figure:
     for name, a in zip(d.names, axes):
         every = d.of.derived[name]
         x, n = every[np.isfinite(every)], d.runs
-        edges = even_edges if (x % 1.0).any() else whole_edges
+        edges = whole_edges if are_whole(x) else even_edges
         edges = edges(*(x.min(), x.max()) if len(x) else (0.0, 1.0),
                       min(40, max(5, int(math.sqrt(len(x))))))
         a.stairs(np.histogram(x, edges)[0], edges, color=COLOURS[0], alpha=0.6, fill=True)
@@ -399,7 +399,7 @@ def sweep(data: Any, species: Names, time: Optional[float], derived: Names, stat
         raise InvalidError("this sweep has nothing to draw")
     draw = {1: _along, 2: _maps, 3: _multiples}.get(len(s.axes))
     if "point" in s.axes:
-        draw = {1: _along, 2: _maps}.get(len(s.parameters), _design)
+        draw = {0: None, 1: _along, 2: _maps}.get(len(s.parameters), _design)
     if draw is None:
         raise InvalidError(f"a sweep of {len(s.axes)} axes is no figure" if s.axes else
                            "a sweep of one point is no figure",

@@ -10,7 +10,8 @@ import numpy as np
 
 from ._arrays import SAMPLES, SPLITS, File, escape, identity, open_h5
 from ._dataset import dataset, sweep_dataset
-from ._errors import InvalidError, check, hdf5, near, need, number, record, text, unreadable, whole
+from ._errors import (InvalidError, UnknownNameError, check, hdf5, near, need, number, record, text,
+                      unreadable, whole)
 from ._files import Path, any_path, result_path
 from ._native import ffi, lib
 from ._series import Names, quantiles, table
@@ -123,7 +124,7 @@ class Result:
                              (self.derived_names, "derived")):
             if name in names:
                 return self._need(array, where=(Ellipsis, names.index(name)))
-        raise near("this result", name, self.columns + self.derived_names)
+        raise near("this result", name, self.columns + self.derived_names, UnknownNameError)
 
     def keys(self) -> list[str]:
         """Names of what `r[name]` gives: columns where samples or final states are kept, and

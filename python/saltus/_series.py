@@ -17,6 +17,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 BAND = (0.05, 0.95)
 FINE_BINS = 1000  # to find quantiles in,
 MANY_SAMPLES = 2_000_000  # of so many at least, since files may be large
+MOST_VALUE = 1e300  # beyond, matplotlib fails
 RANGES_APART = 20.0  # from here on series are not shown together
 NOT_XML = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 Names = Union[str, Sequence[str], None]
@@ -90,7 +91,7 @@ def is_geometric(values: np.ndarray) -> bool:
 
 def edges_around(middles: np.ndarray, log: bool = False) -> np.ndarray:
     """The edges of cells around rising middles, which on a logarithmic axis may begin with 0."""
-    if log and len(middles) > 2 and middles[0] == 0.0 < middles[1]:
+    if log and len(middles) > 1 and middles[0] == 0.0 < middles[1]:
         return np.append(0.0, edges_around(middles[1:], True))
     log = log and bool((middles > 0).all())
     m = np.log(middles) if log else np.asarray(middles, dtype=float)
@@ -118,8 +119,8 @@ def partly(attrs: Any) -> str:
 
 
 def chosen(known: Sequence[str], first_ones: Sequence[str], most: int) -> tuple[list[str], str]:
-    """So many names of those that come first, in their own order, and what to say when these are not
-    all that are known."""
+    """So many names of those that come first, in their own order, and what to say when these are
+    not all that are known."""
     shown = [n for n in known if n in set(first_ones[:most])]
     return shown, f"{len(shown)} of {len(known)} shown" if len(first_ones) > len(shown) else ""
 
@@ -131,7 +132,8 @@ def moving(r: Any) -> list[str]:
         warnings.simplefilter("ignore", RuntimeWarning)
         low, high = np.nan_to_num(np.nanmin(low, axis=0)), np.nan_to_num(np.nanmax(high, axis=0))
     moves = np.flatnonzero(differ(low, high))
-    return [r.columns[i] for i in moves[np.argsort((low - high)[moves], kind="stable")]] or r.columns
+    order = np.argsort((low - high)[moves], kind="stable")
+    return [r.columns[i] for i in moves[order]] or r.columns
 
 
 def differ(low: Any, high: Any) -> Any:
@@ -139,10 +141,24 @@ def differ(low: Any, high: Any) -> Any:
     return high - low > np.maximum(1e-12 * np.maximum(np.abs(low), np.abs(high)), 1e-300)
 
 
+def check_size(*values: Any) -> None:
+    """Refuse what no axis can show."""
+    if not all((np.abs(x) < MOST_VALUE).all() for x in values):
+        raise InvalidError(f"values of {MOST_VALUE:g} and more cannot be drawn",
+                           "other columns can be asked for by their names")
+
+
+def are_whole(x: np.ndarray) -> bool:
+    """Whether all finite numbers are whole ones, and exact."""
+    x = x[np.isfinite(x)]
+    return bool((x % 1.0 == 0.0).all() and (np.abs(x) < 2.0**53).all())
+
+
 def even_edges(low: Any, high: Any, n: int) -> np.ndarray:
     """Edges of n equal bins for real numbers from low to high, which may be arrays: [..., bin + 1].
     """
     low, high = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
+    check_size(low, high)
     wide = low + np.maximum(1.0, 1e-6 * np.abs(low))
     return np.linspace(low, np.where(differ(low, high), high, wide), n + 1, axis=-1)
 
@@ -159,14 +175,10 @@ def whole_edges(low: Any, high: Any, most: int) -> np.ndarray:
 def _whole(r: Any, names: Sequence[str], points: Sequence[int]) -> set[str]:
     """Those columns that hold whole numbers alone, at some points."""
     ends = np.stack([r.min(), r.max()])[:, points]
-
-    def is_whole(x: np.ndarray) -> bool:
-        x = x[np.isfinite(x)]
-        return bool((x % 1.0 == 0.0).all() and (np.abs(x) < 2.0**53).all())
-    found = {n for n in names if n not in r.species and is_whole(ends[..., r.columns.index(n)])}
+    found = {n for n in names if n not in r.species and are_whole(ends[..., r.columns.index(n)])}
     for x in r.blocks("observables") if found else ():
         x = x[:, np.newaxis] if x.ndim == 2 else x[:, points]
-        found = {n for n in found if is_whole(x[..., r.observables.index(n)])}
+        found = {n for n in found if are_whole(x[..., r.observables.index(n)])}
         if not found:
             break
     return found.union(n for n in names if n in r.species)
@@ -346,10 +358,6 @@ class Sweep:
     def shown(self, name: str) -> np.ndarray:
         """The statistic that maps show."""
         return self(name)[self.statistic == "sd"]
-
-    @property
-    def is_complete(self) -> bool:
-        return bool(self.data.attrs.get("complete", True))
 
     def distributions(self, name: str) -> Optional[tuple[np.ndarray, np.ndarray]]:
         """Edges of bins, and numbers of runs in them along one axis, [value][bin]; None where no

@@ -118,20 +118,25 @@ def test_logarithmic_axes_of_the_smallest_numbers():
 
 def test_largest_numbers_are_refused_or_drawn():
     m = saltus.build("large", species={"A": 5, "B": 0}, parameters={"k": 1.0},
-                     rules={"y": "A*7e307", "z": "-7e307*A", "t": "(A + 1)*1e-300"},
+                     rules={"y": "A*7e307", "z": "-7e307*A", "t": "(A + 1)*1e-300",
+                            "w": "if(A > 2, 1.7e308, -1.7e308)"},
                      reactions={"r": "A -> B @ k", "b": "B -> A @ k"})
-    r = m.run(until=3, points=11, runs=60, species="A,y,z,t")
-    d = m.sweep({"k": [1.0, 2.0, 4.0], "A": [5, 6]}, until=3, points=2, runs=60, species="A,y,z,t")
+    r = m.run(until=3, points=11, runs=60, species="A,y,z,t,w", derive="final:w,final:A")
+    d = m.sweep({"k": [1.0, 2.0, 4.0], "A": [5, 6]}, until=3, points=2, runs=60,
+                species="A,y,z,t,w")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         draws = [functools.partial(r.plot, kind) for kind in ("bands", "trajectories", "histogram")]
         draws.append(functools.partial(saltus.plot, d))
-        for draw, species, log in itertools.product(draws, "yztA", (False, True)):
+        for draw, species, log in itertools.product(draws, "yztAw", (False, True)):
             try:
                 draw(species=species, log=log)
             except saltus.InvalidError as failure:
                 assert failure.message == "values of 1e+300 and more cannot be drawn"
-                assert species in "yz"
+                assert species in "yzw"
+        for how in ({"derived": "final:w"}, {"kind": "heatmap", "species": "w"}):
+            with pytest.raises(saltus.InvalidError, match="cannot be drawn"):
+                r.plot(**how)
 
 
 def bars(axes):

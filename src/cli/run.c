@@ -235,9 +235,9 @@ static const char *split_of(const saltus_cli_run_arguments *a, const saltus_back
     if (!a->split || !a->may_split) {
         return a->split;
     }
-    return n_ranks == 1         ? (is_on_gpu(backend) ? a->split : NULL)
-           : n_slabs == n_ranks ? a->split
-                                : "auto";
+    return n_ranks == 1 && !is_on_gpu(backend) ? NULL
+           : n_ranks > 1 && n_slabs == n_ranks ? a->split
+                                               : "auto";
 }
 
 /* What every rank makes. */

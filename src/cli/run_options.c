@@ -338,7 +338,7 @@ static error_t parse_word(int key, char *text, saltus_cli_run_arguments *a)
         a->append = true;
         return 0;
     case OPT_SPLIT:
-        a->split = text;
+        a->split = *text ? text : NULL; /* what rank 0 tells the others when it has none */
         return 0;
     case OPT_PROFILE:
         a->profile = text;

@@ -92,19 +92,16 @@ saltus_status saltus_cli_tell_ranks(const saltus_cli_run_arguments *a, const cha
     words = calloc(most, 1);
     SALTUS_CLI_NEED(words);
     memcpy(words, a->words, size);
-    char shard[60] = "-q"; /* which rank 0 may have from the batch system, or from a file */
+    /* a part that a batch system or a file has told, and slabs that need not be those of a file */
+    char shard[60] = "-q", split[400] = "-q";
     if (a->n_shards > 0) {
         (void)snprintf(shard, sizeof shard, "--shard=%lld/%lld", (long long)a->shard,
                        (long long)a->n_shards);
     }
-    const char *const more[] = {"--device",
-                                device,
-                                "--method",
-                                method,
-                                "-q",
-                                shard,
-                                a->split ? "--split" : "-q",
-                                a->split ? a->split : "-q"};
+    if (a->may_split) {
+        (void)snprintf(split, sizeof split, "--split=%s", a->split ? a->split : "");
+    }
+    const char *const more[] = {"--device", device, "--method", method, "-q", shard, split};
     for (size_t i = 0; i < sizeof more / sizeof *more; ++i) {
         (void)add_word(words, &size, most, more[i]);
     }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_SHARDS = 1 << 24 };
+
 /* Variables in which batch systems number processes: this one's number, how many there are, and, of
  * arrays whose numbers do not begin with 0, the first and the last number and the step. Job arrays
  * come first: each of their jobs may have one process. Slurm: sbatch(1), srun(1); Open MPI:
@@ -28,11 +30,12 @@ static bool read_number(const char *name, int64_t *value)
 }
 
 /* The part that a batch system's numbers say. Of an array in which some numbers are left out, or of
- * one that is a single job with a number of its own, it would be another part of another whole than
- * was meant. Returns -1, or the exit code. */
+ * a single job of one, it would be another part of another whole than was meant. Returns -1, or the
+ * exit code. */
 static int take_from_batch(saltus_cli_run_arguments *a)
 {
     for (size_t i = 0; i < sizeof batches / sizeof *batches; ++i) {
+        const bool is_array = batches[i].first != NULL;
         int64_t number, count, first = 0, last, step = 1;
         if (!read_number(batches[i].number, &number) || !read_number(batches[i].count, &count)) {
             continue;
@@ -42,13 +45,13 @@ static int take_from_batch(saltus_cli_run_arguments *a)
         step = step > 0 ? step : 1;
         last = first + (count - 1) * step;
         (void)read_number(batches[i].last, &last);
-        if (count < 1 || number < first || number > last || (number - first) % step != 0 ||
-            last != first + (count - 1) * step || (count == 1 && number > 1)) {
-            return saltus_cli_usage("--shard auto: %s is %lld in an array of %lld %s, which leaves "
-                                    "numbers out; --shard "
-                                    "I/N says which part of how many it is",
-                                    batches[i].number, (long long)number, (long long)count,
-                                    count == 1 ? "job" : "jobs");
+        if (count < 1 || count > MOST_SHARDS || number < first || number > last ||
+            (number - first) % step != 0 || last != first + (count - 1) * step ||
+            (is_array && (count == 1 || first > 1))) {
+            return saltus_cli_usage("--shard auto: %s is %lld, and %s is %lld: that is no part of "
+                                    "a whole%s; --shard I/N says which part of how many it is",
+                                    batches[i].number, (long long)number, batches[i].count,
+                                    (long long)count, is_array ? " array from 0 or 1 on" : "");
         }
         a->shard = (number - first) / step;
         a->n_shards = count;
@@ -61,7 +64,6 @@ static int take_from_batch(saltus_cli_run_arguments *a)
 
 int saltus_cli_take_shard(saltus_cli_run_arguments *a)
 {
-    enum { MOST = 1 << 24 };
     const char *slash = a->shard_text ? strchr(a->shard_text, '/') : NULL;
     char number[24] = "";
     if (!a->shard_text) {
@@ -73,7 +75,7 @@ int saltus_cli_take_shard(saltus_cli_run_arguments *a)
     if (slash && (size_t)(slash - a->shard_text) < sizeof number) {
         memcpy(number, a->shard_text, (size_t)(slash - a->shard_text));
     }
-    return slash && saltus_cli_int(slash + 1, 1, MOST, &a->n_shards) &&
+    return slash && saltus_cli_int(slash + 1, 1, MOST_SHARDS, &a->n_shards) &&
                    saltus_cli_int(number, 0, a->n_shards, &a->shard)
                ? -1
                : saltus_cli_usage("--shard '%s': I/N, with I from 0 to N, or auto in a batch job, "

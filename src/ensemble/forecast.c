@@ -11,8 +11,8 @@
 /* Of the time, the pilot's first part; shorter ones where that is too much. */
 static const double first_part = 0x1p-30, shortest_part = 0x1p-1020;
 static const double enough = 4096.0;      /* steps that tell a short run from a long one */
-static const double few = 256.0;          /* that tell one of seconds from a long one */
-static const double short_run = 1e8;      /* steps in all that take no hour, reactions a minute */
+static const double few = 256.0;          /* that do where they have come far */
+static const double short_run = 1e8;      /* so many steps take no hour, reactions no minute */
 static const double many_molecules = 1e4; /* of which there are enough to do with fewer */
 static const double stopped = 0.05;       /* s, a quarter of what a try may last */
 
@@ -67,14 +67,16 @@ static bool arrive(const saltus_plan *plan, double until, pilot *p)
     return false;
 }
 
-/* Whether what has happened so far tells, in proportion, that the run takes no hour: if no more
- * happens than before, few steps do. */
-static bool is_short(const pilot *p, double t_end, double n_trajectories)
+/* Whether what has happened so far tells, in proportion, that the run takes no hour: few steps do
+ * if they have come to a quarter of the time, no more happens than before, and nothing yet was
+ * too far. */
+static bool is_short(const pilot *p, double t_end, double n_trajectories, bool all_arrived)
 {
     const double steps = steps_of(&p->last), events = (double)p->last.events;
     const double share = t_end / p->until * n_trajectories;
     return (steps >= enough && steps * share < short_run) ||
-           (steps >= few && events * share < short_run && events < 2.0 * p->mean_before * p->until);
+           (steps >= few && all_arrived && t_end <= 4.0 * p->until && events * share < short_run &&
+            events < 2.0 * p->mean_before * p->until);
 }
 
 /* Longer and longer parts: until the end, until a short run is known to be one, or as far as the
@@ -91,10 +93,10 @@ static bool pilot_run(const saltus_plan *plan, double t_end, double n_trajectori
         if (!(until > p->until)) { /* a time so short that it has no parts */
             part *= factor;
         } else if (arrive(plan, until, p)) {
-            if (is_short(p, t_end, n_trajectories)) {
+            if (is_short(p, t_end, n_trajectories, too_far == HUGE_VAL)) {
                 break;
             }
-            factor = steps_of(&p->last) >= enough && factor > 16.0 ? 16.0 : factor;
+            factor = steps_of(&p->last) >= few && factor > 4.0 ? 4.0 : factor;
             part *= factor;
         } else if (p->until == 0.0 && part > shortest_part) {
             part = fmax(part * part, shortest_part);

@@ -44,7 +44,7 @@ static saltus_status check_point(const saltus_sweep *sweep, int64_t point, saltu
                                  saltus_error *err)
 {
     const saltus_status status = saltus_sweep_check_point(sweep, point, model, law, plan, err);
-    if (status != SALTUS_OK) {
+    if (status != SALTUS_OK && point > 0) { /* what the first is refused for is seldom its own */
         saltus_sweep_name_point(sweep, point, err);
     }
     note_rounding(sweep, point, model, r);

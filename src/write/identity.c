@@ -268,7 +268,7 @@ saltus_status saltus_identity_compare(const char *file, const saltus_identity *h
                                     "%.200s: is of another run: %.*s is%.*s there and%.*s here",
                                     file, (int)length - 1, mine, n_a, told(a), n_b, told(b));
         }
-        const bool is_mine = length > 0 && !has_key(there, n, mine, length);
+        const bool is_mine = length > 0 && (!other[0] || !has_key(there, n, mine, length));
         return saltus_error_set(err, SALTUS_E_INVALID,
                                 "%.200s: is of another run: '%.150s' %s alone", file,
                                 is_mine ? mine : other, is_mine ? "here" : "there");

@@ -499,10 +499,9 @@ static void what_is_no_run_is_named(void **state)
     o = saltus("%s --shard auto -o auto.h5", run);
     assert_done(&o);
     static const char *const gaps[][5] = {/* number, first, last, step, count */
-                                          {"3", "3", "3", "1", "1"},
-                                          {"5", "1", "7", "1", "3"},
-                                          {"1", "1", "7", "1", "3"},
-                                          {"4", "3", "7", "2", "3"}};
+                                          {"3", "3", "3", "1", "1"}, {"5", "1", "7", "1", "3"},
+                                          {"1", "1", "7", "1", "3"}, {"4", "3", "7", "2", "3"},
+                                          {"4", "3", "5", "1", "3"}, {"0", "0", "0", "1", "1"}};
     for (size_t i = 0; i < sizeof gaps / sizeof *gaps; ++i) {
         assert_int_equal(setenv("SLURM_ARRAY_TASK_ID", gaps[i][0], 1) |
                              setenv("SLURM_ARRAY_TASK_MIN", gaps[i][1], 1) |

@@ -17,6 +17,12 @@ static void begin(saltus_ranks *r, saltus_queue in[2])
     (void)pthread_cond_init(&r->arrived, NULL);
 }
 
+static void end(saltus_ranks *r)
+{
+    (void)pthread_cond_destroy(&r->arrived);
+    (void)pthread_mutex_destroy(&r->lock);
+}
+
 static void tell_to_leave(saltus_ranks *r, int32_t code)
 {
     saltus_message *m = saltus_message_new(SALTUS_TO_LEAVE);
@@ -42,6 +48,7 @@ static void who_waits_for_another_message_knows(void **state)
     }
     assert_true(r.is_over);
     assert_int_equal(r.end, 3);
+    end(&r);
 }
 
 static void who_is_in_the_middle_of_work_may_take_it(void **state)
@@ -57,6 +64,7 @@ static void who_is_in_the_middle_of_work_may_take_it(void **state)
     saltus_message_free(m);
     assert_null(saltus_ranks_await(&r, 0, SALTUS_TO_LEAVE, SALTUS_TO_LEAVE, NULL, NULL));
     assert_int_equal(r.end, 130);
+    end(&r);
 }
 
 int main(int argc, char **argv)

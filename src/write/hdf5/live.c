@@ -118,7 +118,7 @@ static hid_t try_to_open(const char *path, bool is_live, bool is_own)
 static hid_t open_to_read(const char *path, bool is_live)
 {
     const hid_t file = try_to_open(path, is_live, true);
-    return file >= 0 ? file : try_to_open(path, is_live, false);
+    return file >= 0 || is_live ? file : try_to_open(path, is_live, false);
 }
 
 /* Rows that the file says are there. */

@@ -124,17 +124,12 @@ static saltus_status say_missing(const saltus_h5_merging *m, int64_t first, int6
     char text[200] = "";
     const int64_t n_shards = m->parts[0].n_shards;
     size_t at = 0;
-    int64_t last = -1;
+    int64_t n_missing = m->parts[0].whole_n;
     int n = 0;
-    bool has_others = false; /* beside those from first to end */
     for (int64_t s = 0; s < n_shards && n <= MOST_NAMED; ++s) {
         int i = 0;
         while (i < m->n && m->parts[i].shard % n_shards != s) {
             ++i;
-        }
-        if (i == m->n) {
-            has_others |= last >= 0 && (s > last + 1 || n >= MOST_NAMED);
-            last = s;
         }
         if (i == m->n && n++ < MOST_NAMED) {
             at += (size_t)snprintf(text + at, sizeof text - at, "%s%lld", n > 1 ? ", " : "",
@@ -143,14 +138,19 @@ static saltus_status say_missing(const saltus_h5_merging *m, int64_t first, int6
             (void)snprintf(text + at, sizeof text - at, " …");
         }
     }
+    for (int i = 0; i < m->n; ++i) {
+        n_missing -= m->parts[i].n;
+    }
     const char *what = names[m->parts[0].cut].many;
-    return n > 0 ? saltus_error_set(
-                       err, SALTUS_E_INVALID, "shard%s %s of %lld %s missing: %s %lld to %lld%s",
-                       n > 1 ? "s" : "", text, (long long)n_shards, n > 1 ? "are" : "is", what,
-                       (long long)first, (long long)end - 1, has_others ? " and others" : "")
-                 : saltus_error_set(err, SALTUS_E_INVALID,
-                                    "%s %lld to %lld are missing: no file has them", what,
-                                    (long long)first, (long long)end - 1);
+    return n > 0
+               ? saltus_error_set(err, SALTUS_E_INVALID,
+                                  "shard%s %s of %lld %s missing: %s %lld to %lld%s",
+                                  n > 1 ? "s" : "", text, (long long)n_shards, n > 1 ? "are" : "is",
+                                  what, (long long)first, (long long)end - 1,
+                                  n_missing > end - first ? " and others" : "")
+               : saltus_error_set(err, SALTUS_E_INVALID,
+                                  "%s %lld to %lld are missing: no file has them", what,
+                                  (long long)first, (long long)end - 1);
 }
 
 static bool are_of_one_whole(const saltus_h5_part *a, const saltus_h5_part *b)
