@@ -19,7 +19,7 @@ from ._native import ffi, lib
 from ._plans import Plan, Plans, find_nvrtc
 from ._result import Result, open as open_result
 from ._run import (AMOUNTS_REAL, LAWS, STOICHIOMETRIES, Call, Forecasts, Origin, Tell, carry_out,
-                   give, into_file, open_memory, path_to_write, values_of)
+                   give, into_file, is_of_handler, open_memory, path_to_write, values_of)
 from ._series import Names, table
 from ._sweep import Axis, grid, points
 

@@ -177,15 +177,20 @@ def test_a_bar_that_breaks_is_no_handlers_matter(arrive, monkeypatch):
 
 def test_a_handler_may_raise_while_a_sweep_reads_its_model(arrive, monkeypatch):
     """In the main thread, which reads it to choose a method too."""
-    read, at = type(arrive).load, []
+    read, at = arrive._parse, []
 
-    def load(model, *args):
+    def parse():
         at.append(threading.get_ident() == threading.main_thread().ident)
         if len(at) == until:
             signal.raise_signal(signal.SIGUSR1)
-        return read(model, *args)
+        return read()
 
-    monkeypatch.setattr(type(arrive), "load", load)
+    class Empty(list):  # so that no model is used again
+        def __bool__(self):
+            return False
+
+    monkeypatch.setattr(arrive, "_parse", parse)
+    monkeypatch.setattr(arrive, "_pool", Empty())
     sweep = {**LONG, "runs": 20, "method": "auto", "set": None, "vary": {"k": [1.0, 2.0, 3.0]}}
     with handler(signal.SIGUSR1, late):
         for until in (1, 2):
@@ -195,6 +200,16 @@ def test_a_handler_may_raise_while_a_sweep_reads_its_model(arrive, monkeypatch):
             assert at == [True] * until
         until = 0
         assert arrive.sweep(**sweep).attrs["complete"]
+
+
+def test_a_model_that_cannot_be_read_again_ends_a_sweep(arrive, monkeypatch):
+    def parse():
+        raise ValueError("it is gone")
+
+    monkeypatch.setattr(arrive, "_parse", parse)
+    arrive._pool.clear()
+    with pytest.raises(saltus.InvalidError, match="it is gone"):
+        arrive.sweep({"k": [1.0, 2.0]}, until=1)
 
 
 def test_a_warning_that_is_an_error_carries_the_result(tmp_path):
