@@ -231,7 +231,7 @@ def fully_connected(n):
     comment = [
         f"Fully connected network: {n} species, each of which turns into every other.",
         "",
-        f"Klingbeil et al. (2012) have one of this size; constants and start are ours. To Sj at the rate",
+        "Klingbeil et al. (2012) have one of this size; constants and start are ours. To Sj at the rate",
         f"cj = j/10 from anywhere: then each molecule is in Sj with probability p = j/{total} in the end, and",
         f"p (1 - exp(-{total / 10:g} t)) at time t if it started elsewhere. The counts are multinomial.",
         "",

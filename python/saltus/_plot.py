@@ -10,7 +10,7 @@ from matplotlib.colors import ListedColormap, Normalize, PowerNorm
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from ._errors import InvalidError, flag, near, number, whole
+from ._errors import InvalidError, flag, near, whole
 from ._figure import (SMALL, Figure, Numbers, Page, add_colour_bar, add_legend, beside, colours_for,
                       draw_map, line_entries, make_panels, set_scale)
 from ._series import (BAND, COLOURS, RANGES_APART, Names, Sweep, are_whole, chosen, distributions,
@@ -238,7 +238,8 @@ def _kymograph(d: Drawing) -> Figure:
     for name, a in zip(d.names, axes):
         z = mean[:, :, d.of.species.index(name)].T
         set_scale(a, False, d.logx)
-        mesh = draw_map(a, edges_around(d.of.time, bool(d.logx)), positions, z, colours_for(z, d.log), "cividis")
+        mesh = draw_map(a, edges_around(d.of.time, bool(d.logx)), positions, z,
+                        colours_for(z, d.log), "cividis")
         if len(d.of.time) > 1:
             a.set_xlim(d.of.time[0] if not d.logx else None, d.of.time[-1])
         add_colour_bar(figure, mesh, a, "molecules in a plane" if len(axes) == 1 else "per plane")
