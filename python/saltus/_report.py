@@ -162,7 +162,8 @@ def _of_result(r: Any, unit: str) -> dict[str, Any]:
     head = ["", "mean", "sd", "Fano", "least", "greatest", "5 %", "median", "95 %"]
     if runs == 1:
         head[1], rows = "value", [row[:2] for row in rows]
-    tops = np.nan_to_num(np.maximum(np.abs(r.min()), np.abs(r.max()))[:, at].max(axis=0), posinf=0.0)
+    sizes = np.maximum(np.abs(r.min()), np.abs(r.max()))[:, at]
+    tops = np.nan_to_num(sizes.max(axis=0), posinf=0.0)
     return {"names": names, "figures": [*figures, *_of_lattice(r, unit, label)],
             "on": np.flatnonzero(tops * RANGES_APART >= tops.max())[:len(COLOURS)].tolist(),
             "table": table(rows, head[:max(map(len, rows))],

@@ -82,18 +82,17 @@ saltus_status saltus_cli_tell_ranks(const saltus_cli_run_arguments *a, const cha
 {
     saltus_status status = SALTUS_OK;
     saltus_archive *told = NULL, *files = a->archive;
+    /* a part that a batch system or a file has told, and slabs that need not be those of a file */
+    char shard[60] = "-q", split[400] = "-q", *words = NULL;
     const size_t most =
-        a->words_size + strlen(device) + strlen(method) + 160 + (a->split ? strlen(a->split) : 0);
+        a->words_size + strlen(device) + strlen(method) + sizeof shard + sizeof split + 100;
     size_t size = a->words_size;
-    char *words = NULL;
     if (!ranks) {
         return SALTUS_OK;
     }
     words = calloc(most, 1);
     SALTUS_CLI_NEED(words);
     memcpy(words, a->words, size);
-    /* a part that a batch system or a file has told, and slabs that need not be those of a file */
-    char shard[60] = "-q", split[400] = "-q";
     if (a->n_shards > 0) {
         (void)snprintf(shard, sizeof shard, "--shard=%lld/%lld", (long long)a->shard,
                        (long long)a->n_shards);

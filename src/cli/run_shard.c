@@ -64,7 +64,6 @@ static int take_from_batch(saltus_cli_run_arguments *a)
 
 int saltus_cli_take_shard(saltus_cli_run_arguments *a)
 {
-    const char *slash = a->shard_text ? strchr(a->shard_text, '/') : NULL;
     char number[24] = "";
     if (!a->shard_text) {
         return -1;
@@ -72,6 +71,7 @@ int saltus_cli_take_shard(saltus_cli_run_arguments *a)
     if (strcmp(a->shard_text, "auto") == 0) {
         return take_from_batch(a);
     }
+    const char *slash = strchr(a->shard_text, '/');
     if (slash && (size_t)(slash - a->shard_text) < sizeof number) {
         memcpy(number, a->shard_text, (size_t)(slash - a->shard_text));
     }
