@@ -73,13 +73,23 @@ static saltus_strips strips_of(const saltus_task *task, int n_columns, int64_t n
                                                        : most};
 }
 
+/* Strips of all segments together that there is memory for. Fewer segments of as many jobs may have
+ * more strips, as 2 of 75 jobs have 6 and 5 have 5; none of at most these jobs and segments has
+ * more than this. */
+static int64_t most_strips(const saltus_strips *of, int64_t n, int64_t n_threads)
+{
+    const int64_t by_threads = of->width > 0 ? n_threads / of->width : 0;
+    const int64_t by_jobs = (n + JOBS_EACH - 1) / JOBS_EACH;
+    return of->n_segments + (by_threads < by_jobs ? by_threads : by_jobs);
+}
+
 /* Numbers that have sums: of all segments. */
 static int64_t n_sums(const saltus_strips *of)
 {
     return of->n_segments * of->width;
 }
 
-/* The sums of the first strip are the result, those of the others stand behind it. */
+/* The sums of the first strip are the result, those of the others stand behind them. */
 static void place_counts(saltus_reduce_launch *a, const saltus_reduction *wanted,
                          const saltus_uploaded *model, int64_t n, uint64_t base, size_t *at)
 {
@@ -111,13 +121,13 @@ static void place_reals(saltus_reals_launch *a, const saltus_reduction *wanted, 
 }
 
 /* What makes them. */
-static void place_real_strips(saltus_reals_launch *a, uint64_t base, size_t *at)
+static void place_real_strips(saltus_reals_launch *a, int64_t n, uint64_t base, size_t *at)
 {
-    const int64_t all = n_sums(&a->of);
-    CUT(words, all * a->of.n * SALTUS_EXACT_WORDS);
-    CUT(carries, all * SALTUS_EXACT_WORDS);
-    CUT(lows, all * a->of.n);
-    CUT(highs, all * a->of.n);
+    const int64_t most = most_strips(&a->of, n, REAL_THREADS) * a->of.width;
+    CUT(words, most * SALTUS_EXACT_WORDS);
+    CUT(carries, n_sums(&a->of) * SALTUS_EXACT_WORDS);
+    CUT(lows, most);
+    CUT(highs, most);
 }
 
 void saltus_reducer_place(saltus_reducer *reducer, const saltus_task *task,
@@ -145,8 +155,9 @@ void saltus_reducer_place(saltus_reducer *reducer, const saltus_task *task,
     place_reals(reals, task->reduction, n, base, at);
     place_counts(counts, task->reduction, model, n, base, at);
     *results = *at;
-    *at += (size_t)((counts->of.n - 1) * n_sums(&counts->of)) * sizeof *counts->sums;
-    place_real_strips(reals, base, at);
+    *at += (size_t)(most_strips(&counts->of, n, THREADS) * counts->of.width - n_sums(&counts->of)) *
+           sizeof *counts->sums;
+    place_real_strips(reals, n, base, at);
     counts->of.first = reals->of.first =
         (void *)(uintptr_t)saltus_cut(base, at, (size_t)n_segments + 1, sizeof *counts->of.first);
 }

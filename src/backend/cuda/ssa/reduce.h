@@ -31,7 +31,8 @@ SALTUS_MUST_CHECK saltus_status saltus_reducer_load(const saltus_driver *cu, sal
 
 /**
  * Lay out memory from base + *at on for the results of n jobs and what they are made from, as far
- * as the task has a reduction or a derivation.
+ * as the task has a reduction or a derivation. What is laid out for so many jobs and segments has
+ * room for fewer of either.
  *
  * @param model        where the device's copy of the reduction's edges is
  * @param n_segments  of them, each with results of its own
