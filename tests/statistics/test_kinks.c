@@ -144,6 +144,28 @@ static void pulses_are_seen(void **state)
     }
 }
 
+/* Nor are those that whole numbers of a wave make, each on its own. */
+static void pulses_of_whole_numbers_are_seen(void **state)
+{
+    static const char *const rates[] = {
+        "floor((1 + sin(time/3))/1.99)", /* 1 above 0.99, else 0 */
+        "ceil((sin(time/3) - 0.99)/2)", "round((1 + sin(time/3))/3.98)",
+        "quotient(1 + sin(time/3), 1.99)", "(1 + sin(time/3) - rem(1 + sin(time/3), 1.99))/1.99"};
+    (void)state;
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; ++i) {
+        const double expected = 20.0 * acos(0.99) * 3.0; /* of ten turns */
+        saltus_plan_options plan = saltus_plan_options_default();
+        char text[200];
+        double y;
+        plan.columns = "y";
+        plan.method = "ode";
+        (void)snprintf(text, sizeof text, "parameters: {y: 0}\nrate rules: {y: \"%s\"}\n",
+                       rates[i]);
+        means(text, &plan, 60.0 * 3.14159265358979323846, 1, &y, NULL);
+        check_near(y, expected, 1e-4 * expected, rates[i]);
+    }
+}
+
 /* Nor are those of a hazard, alone (hybrid) or beside a rate rule. */
 static void pulses_of_hazards_are_seen(void **state)
 {
@@ -321,6 +343,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_end_where_rates_bend),
         cmocka_unit_test(pulses_are_seen),
+        cmocka_unit_test(pulses_of_whole_numbers_are_seen),
         cmocka_unit_test(pulses_of_hazards_are_seen),
         cmocka_unit_test(windows_of_variables_are_seen),
         cmocka_unit_test(the_mean_field_ends_steps_too),

@@ -65,7 +65,8 @@ static void turns_are_found_to_rounding(void **state)
     }
 }
 
-/* How often a condition comes true from 0 on; pulses may be short and far apart. */
+/* How often a condition comes true from 0 on; pulses may be short and far apart, also of steps that
+ * an integrator takes beside them. */
 static void no_turn_is_missed(void **state)
 {
     static const struct {
@@ -79,6 +80,9 @@ static void no_turn_is_missed(void **state)
         {"sin(time) > 2", 1e6, 0},
         {"exp(-(time - 777.7)^2*1e6) > 0.5", 1e4, 1},
         {"rem(time, 24) < 12", 240.5, 10},
+        {"rem(time, 24) < 0.01", 1000.0, 41},
+        {"rem(time*time, 100) < 0.5", 99.9, 99},
+        {"floor((1 + sin(time/3))/1.99) >= 1", 100.0, 6},
         {"abs(time - 50) < 1e-6", 100.0, 1},
         {"sin(time)*sin(1.3*time) > 0.9", 100.0, 6},
         {"sin(time) >= 1", 31.0, 5},
@@ -97,15 +101,17 @@ static void no_turn_is_missed(void **state)
          100.0, 4},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    for (size_t i = 0; i < 2 * (sizeof cases / sizeof *cases); ++i) {
+        const char *condition = cases[i / 2].condition;
         char text[400];
         (void)snprintf(text, sizeof text,
-                       "species: {N: 0}\n"
+                       "species: {N: 0}\nparameters: {y: 1}\n%s"
                        "events: {e: {when: \"%s\", set: {N: N + 1}}}\n",
-                       cases[i].condition);
-        const double n = at_end(text, "N", cases[i].until);
-        if (n != cases[i].n) {
-            fail_msg("%s: %g times, not %g", cases[i].condition, n, cases[i].n);
+                       i % 2 ? "rate rules: {y: 0.01}\n" : "", condition);
+        const double n = at_end(text, "N", cases[i / 2].until);
+        if (n != cases[i / 2].n) {
+            fail_msg("%s%s: %g times, not %g", condition, i % 2 ? ", beside a rate rule" : "", n,
+                     cases[i / 2].n);
         }
     }
 }

@@ -29,7 +29,7 @@ saltus_status saltus_free_triggers(saltus_freezer *f, const saltus_expr **trigge
             status = SALTUS_E_UNSUPPORTED;
             goto done;
         }
-        f->may_turn = !f->is_continuous && !f->model->space;
+        f->may_turn = !f->model->space;
         SALTUS_TRY(saltus_free_of_time(
             f, trigger, f->model->space || saltus_turns_unseen(f, trigger), what,
             "a trigger can compare the time, or what follows from it, with a value by <, <=, > and "

@@ -20,16 +20,6 @@ typedef struct kink_search {
     saltus_status status;
 } kink_search;
 
-/* Whether something but the time changes a value between events. */
-static bool flows(const saltus_expr *node, void *user)
-{
-    const saltus_freezer *f = user;
-    if (node->op != SALTUS_OP_VARIABLE || node->variable >= (int)f->model->n_variables) {
-        return node->op >= SALTUS_OP_FIRST_VARIATE;
-    }
-    return f->rates[node->variable] || f->net->bindings[node->variable].role == SALTUS_ROLE_COUNT;
-}
-
 static bool note_rules(const saltus_expr *node, void *user)
 {
     kink_search *s = user;
@@ -50,9 +40,14 @@ static bool sharpens(const saltus_expr *e, int arg)
     case SALTUS_OP_EXP:
     case SALTUS_OP_TANH:
     case SALTUS_OP_SECH:
-    case SALTUS_OP_MIN: /* these and comparisons could turn there and back between two evaluations
-                         */
+    case SALTUS_OP_MIN: /* these, whole numbers and comparisons could turn there and back between
+                           two evaluations */
     case SALTUS_OP_MAX:
+    case SALTUS_OP_FLOOR:
+    case SALTUS_OP_CEIL:
+    case SALTUS_OP_ROUND:
+    case SALTUS_OP_QUOTIENT:
+    case SALTUS_OP_REM:
         return true;
     default:
         return saltus_op_is_order(e->op);
@@ -127,7 +122,7 @@ static saltus_status add_kink(kink_search *s, const saltus_expr *e, bool is_shar
     if (!value || !saltus_reads_time(s->f, value)) {
         return SALTUS_OK;
     }
-    SALTUS_TRY(saltus_any_through_rules(s->f, value, flows, s->f, &follows, err));
+    SALTUS_TRY(saltus_flows(s->f, value, &follows, err));
     if (follows) {
         return SALTUS_OK;
     }

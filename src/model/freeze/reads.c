@@ -125,3 +125,18 @@ done:
     saltus_free(s.rules);
     return status;
 }
+
+static bool flows(const saltus_expr *node, void *user)
+{
+    const saltus_freezer *f = user;
+    if (node->op != SALTUS_OP_VARIABLE || node->variable >= (int)f->model->n_variables) {
+        return node->op >= SALTUS_OP_FIRST_VARIATE;
+    }
+    return f->model->variables[node->variable].rate ||
+           f->net->bindings[node->variable].role == SALTUS_ROLE_COUNT;
+}
+
+saltus_status saltus_flows(saltus_freezer *f, const saltus_expr *e, bool *is_so, saltus_error *err)
+{
+    return saltus_any_through_rules(f, e, flows, f, is_so, err);
+}

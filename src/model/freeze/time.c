@@ -202,8 +202,10 @@ static saltus_status make_turning(saltus_freezer *f, const saltus_expr *e, const
     saltus_status status = SALTUS_OK;
     const saltus_expr *next = NULL;
     int left = MOST_OPERATIONS;
+    bool flows = false;
     *out = NULL;
-    if (saltus_reads_counts(f, e)) {
+    SALTUS_TRY(saltus_flows(f, e, &flows, err));
+    if (flows) {
         return SALTUS_OK;
     }
     const saltus_expr *whole = put_in_rules(f, e, &left);
