@@ -376,11 +376,32 @@ static void reactions_are_added_to_a_network(void **state)
     saltus_model_destroy(m);
 }
 
+/* What no list of the file says: reactants of a kind need not stand side by side, and two constants
+ * are known. */
+static void orders_and_constants(void **state)
+{
+    static const char text[] = "begin parameters\n 1 k 2*_pi\n 2 K 3\nend parameters\n"
+                               "begin functions\n 1 f() k*_e*time\nend functions\n"
+                               "begin species\n 1 A 11\n 2 B 10\nend species\n"
+                               "begin reactions\n 1 1,2,1 0 f\n 2 1,2,1 0 Sat k K\n"
+                               " 3 2,1,2,2 0 f\nend reactions\n";
+    static const char *const laws[] = {"f*A*B*(A - 1)", "k*(A/(K + A))*B*(A - 1)",
+                                       "f*B*A*(B - 1)*(B - 2)"};
+    saltus_model *m = parse(text);
+    (void)state;
+    for (size_t i = 0; i < sizeof laws / sizeof *laws; ++i) {
+        check_expr(m, m->reactions[i].law, laws[i]);
+    }
+    check_expr(m, m->variables[0].initial, "2*3.141592653589793");
+    saltus_model_destroy(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reactions_are_added_to_a_network),
         cmocka_unit_test(everything_is_read),
+        cmocka_unit_test(orders_and_constants),
         cmocka_unit_test(models_pass_through_yaml),
         cmocka_unit_test(errors_tell_the_line),
         cmocka_unit_test(groups_may_have_the_names_of_parameters),

@@ -54,6 +54,8 @@ static const saltus_constant constants[] = {
     {"false", 0.0, false},
     {"inf", (double)INFINITY, true},
     {"nan", (double)NAN, true},
+    {"_pi", 3.14159265358979323846, false}, /* as BioNetGen has them */
+    {"_e", 2.71828182845904523536, false},
 };
 enum { N_CONSTANTS = sizeof constants / sizeof *constants };
 

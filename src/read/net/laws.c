@@ -1,11 +1,11 @@
 #include "read/net/laws.h"
 
-/* The i-th reactant's number of molecules less those of it that stand right before: X, X-1, X-2. */
+/* The i-th reactant's number of molecules less those of it that stand before: X, X-1, X-2. */
 static const saltus_expr *factor_of(saltus_arena *arena, const saltus_net_list *list, size_t i)
 {
     size_t before = 0;
-    while (before < i && list->variables[i - before - 1] == list->variables[i]) {
-        ++before;
+    for (size_t j = 0; j < i; ++j) {
+        before += list->variables[j] == list->variables[i];
     }
     const saltus_expr *x = saltus_expr_variable(arena, list->variables[i]);
     return before == 0
