@@ -43,7 +43,17 @@ static saltus_status check_until(const saltus_lattice *lattice, double t_end, sa
                     "%.4g steps of %g s until %g s: there can be 2^53 of them", n, lattice->step,
                     t_end);
     }
+    if (n < 1.0 && t_end > 0.0) {
+        SALTUS_FAIL(
+            SALTUS_E_INVALID,
+            "the run ends at %g s, before its first step of %g s does: nothing would happen", t_end,
+            lattice->step);
+    }
 done:
+    if (status == SALTUS_E_INVALID) {
+        saltus_error_hint(err,
+                          "a shorter `step` of the lattice; or method nsm, which has no steps");
+    }
     return status;
 }
 

@@ -146,7 +146,11 @@ static void what_makes_no_sense_is_refused(void **state)
     assert_refused(&o, 2, "1e+16 steps of 0.01 s until 1e+14 s: there can be 2^53 of them");
     o = saltus("sweep cell.yaml --vary B=list:0,1 --until 1e14 --points 2 -o mine.h5");
     assert_refused(&o, 2, "1e+16 steps of 0.01 s until 1e+14 s: there can be 2^53 of them");
+    o = saltus("run cell.yaml --until 0.009 --points 2 -o mine.h5");
+    assert_refused(&o, 2, "ends at 0.009 s, before its first step of 0.01 s does");
     assert_false(file_exists("mine.h5"));
+    o = saltus("run cell.yaml --until 0.009 --points 2 --method nsm -q");
+    assert_done(&o);
 }
 
 /* Sums over the sites of a frame, and sums that tell sites apart. */

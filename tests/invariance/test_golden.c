@@ -28,7 +28,7 @@ typedef struct example {
 static const example examples[] = {
     {"ab-equilibrium", 1e-3, 2, LATTICE},
     {"abc-lattice", 0.01, 2, LATTICE},
-    {"barrier", 5e-05, 1, LARGE_LATTICE},
+    {"barrier", 3e-4, 1, LARGE_LATTICE},
     {"crowding", 2e-05, 1, LARGE_LATTICE},
     {"dimer-decay", 30.0, 20, MIXED},
     {"dimer-decay-x2", 0.5, 20, MIXED},

@@ -78,6 +78,32 @@ static void pairs_that_seldom_meet_are_told_of(void **state)
     }
 }
 
+/* What comes from nothing and decays at k: of steps of 1 s there is less than there should be. */
+static void births_beside_decays_are_told_of(void **state)
+{
+    static const struct {
+        const char *reactions, *says;
+    } cases[] = {{"in: 0 -> A @ 1, out: A -> 0 @ 0.09", NULL},
+                 {"in: 0 -> A @ 1, out: A -> 0 @ 0.2", "up to 9.67 % less of 'A'"},
+                 {"in: 0 -> A @ 1, out: A -> 0 @ 0.1, off: A -> B @ 0.1", "up to 9.67 % less"},
+                 {"in: 0 -> A @ 1, out: A -> 0 @ 50", "up to 100 % less of 'A'"},
+                 {"in: 0 -> B @ 1, out: A -> 0 @ 50", NULL},
+                 {"in: 0 -> A @ 1, stays: A -> A + B @ 50", NULL},
+                 {"in: B -> A @ 1, out: A -> 0 @ 50", NULL}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        char text[400];
+        (void)snprintf(text, sizeof text,
+                       "species: {A: 1, B: 1}\nreactions: {%s}\nlattice: {size: [4, 4, 4], "
+                       "spacing: 1 m, step: 1 s, diffusion: {A: 0.1 m2/s, B: 0.1 m2/s}}\n",
+                       cases[i].reactions);
+        saltus_model *m = freeze_text(text, SALTUS_LAW_LITERAL);
+        assert_int_equal(saltus_model_n_warnings(m), cases[i].says != NULL);
+        assert_true(!cases[i].says || strstr(saltus_model_warning(m, 0), cases[i].says));
+        saltus_model_destroy(m);
+    }
+}
+
 static void the_largest_step_has_q_045(void **state)
 {
     (void)state;
@@ -455,6 +481,7 @@ int main(void)
         cmocka_unit_test(pairs_of_types_have_constants),
         cmocka_unit_test(the_largest_step_has_q_045),
         cmocka_unit_test(pairs_that_seldom_meet_are_told_of),
+        cmocka_unit_test(births_beside_decays_are_told_of),
         cmocka_unit_test(constants_have_units),
         cmocka_unit_test(laws_happen_or_not),
         cmocka_unit_test(particles_are_placed),

@@ -367,7 +367,8 @@ static void laws_without_sizes_are_told(void **state)
                      LIST("Species", SPECIES("A", "c", "true", "initialAmount=\"9\""))
                          LIST("Reactions", REACTION("one", LEFT(OF("1", "A")), "", CI("A"))
                                                REACTION("two", "", RIGHT(OF("1", "A")), CN("3")))),
-        "sbml: " FILE_NAME "\nlattice: {size: [2, 2, 2], spacing: 10 nm, step: 1, diffusion: {A: "
+        "sbml: " FILE_NAME
+        "\nlattice: {size: [2, 2, 2], spacing: 10 nm, step: 0.01, diffusion: {A: "
         "0}}\n");
     assert_true(m->network->lattice->rate[0] == 1.0 && m->network->lattice->rate[1] == 3.0);
     assert_int_equal(m->n_warnings, 1);
@@ -611,6 +612,10 @@ static void the_example_is_that_without_sbml(void **state)
         }
     }
     check_same(m[0], m[1]);
+    for (int type = 0; type < m[0]->network->lattice->n_types; ++type) {
+        assert_int_equal(m[0]->network->lattice->sites_of[type],
+                         m[1]->network->lattice->sites_of[type]);
+    }
     assert_int_equal(m[0]->n_warnings, 0);
     assert_string_not_equal(m[0]->sha256, m[1]->sha256);
     saltus_model_destroy(m[0]);
