@@ -468,6 +468,40 @@ static void packed_obstacles_are_whole(void **state)
     saltus_model_destroy(m);
 }
 
+/* Behind periodic faces they go on, so that they are as often there as elsewhere: of one obstacle
+ * in each of many boxes, the sites in planes along x, which is periodic, and along y, which is
+ * not. */
+static void packed_obstacles_go_on_behind_periodic_faces(void **state)
+{
+    enum { SIZE = 12, BOXES = 600 };
+    int64_t along_x[SIZE] = {0}, along_y[SIZE] = {0}, all = 0;
+    (void)state;
+    for (int seed = 0; seed < BOXES; ++seed) {
+        char types[200];
+        (void)snprintf(
+            types, sizeof types,
+            "    stone:\n      pack: {in: all, box: {size: [4 sites, 4 sites, 4 sites]}, "
+            "fraction: 0.01, seed: %d}\n",
+            seed);
+        saltus_model *m =
+            with_sites("[12, 12, 12]", "{x: periodic, y: reflecting, z: periodic}", types);
+        const saltus_lattice *l = lattice_of(m);
+        assert_int_equal(l->sites_of[1], 64);
+        for (int64_t i = 0; i < l->n_sites; ++i) {
+            along_x[i % SIZE] += l->types[i];
+            along_y[i / SIZE % SIZE] += l->types[i];
+            all += l->types[i];
+        }
+        saltus_model_destroy(m);
+    }
+    const double mean = (double)all / SIZE; /* an obstacle is in a plane, with 16 sites, */
+    const double deviation = 16.0 * sqrt(BOXES * (1.0 / 3.0) * (2.0 / 3.0)); /* or it is not */
+    for (int i = 0; i < SIZE; ++i) {
+        assert_true(fabs((double)along_x[i] - mean) < 5.0 * deviation);
+    }
+    assert_true((double)along_y[0] < 0.5 * mean && (double)along_y[SIZE - 1] < 0.5 * mean);
+}
+
 /* ---- images ---- */
 
 #if SALTUS_WITH_TIFF
@@ -623,6 +657,7 @@ int main(void)
         cmocka_unit_test(shells_may_hang_together),
         cmocka_unit_test(packing_takes_its_fraction),
         cmocka_unit_test(packed_obstacles_are_whole),
+        cmocka_unit_test(packed_obstacles_go_on_behind_periodic_faces),
 #if SALTUS_WITH_TIFF
         cmocka_unit_test(images_are_types),
         cmocka_unit_test(pixels_below_zero_are_no_others),

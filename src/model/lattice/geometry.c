@@ -15,22 +15,17 @@ void saltus_space_destroy(saltus_space *space)
     }
 }
 
-/* The sites around a shape that is moved by `by`, first … end - 1, cut to the lattice. False when
- * the box around it sticks out of the lattice. */
-static bool sites_around(const saltus_space *space, const saltus_shape *s, const double by[3],
-                         int32_t first[3], int32_t end[3])
+/* The sites around a shape, first … end - 1, cut to the lattice. */
+static void sites_around(const saltus_space *space, const saltus_shape *s, int32_t first[3],
+                         int32_t end[3])
 {
     double low[3], high[3];
-    bool is_inside = true;
     saltus_shape_bound(s, low, high);
     for (int i = 0; i < 3; ++i) {
         const double size = space->size[i];
-        const double a = floor(low[i] + by[i]), b = ceil(high[i] + by[i]);
-        is_inside &= a >= 0.0 && b <= size;
-        first[i] = (int32_t)fmin(fmax(a, 0.0), size);
-        end[i] = (int32_t)fmin(fmax(b, 0.0), size);
+        first[i] = (int32_t)fmin(fmax(floor(low[i]), 0.0), size);
+        end[i] = (int32_t)fmin(fmax(ceil(high[i]), 0.0), size);
     }
-    return is_inside;
 }
 
 static int64_t site_at(const saltus_space *space, int32_t x, int32_t y, int32_t z)
@@ -99,7 +94,6 @@ static void paint_planes(void *user, int part, int64_t first, int64_t end)
 
 void saltus_paint_shape(saltus_space *space, const saltus_shape *shape, int type)
 {
-    static const double nowhere[3] = {0.0, 0.0, 0.0};
     painting x = {.space = space, .shape = shape, .type = type};
     if (shape->kind == SALTUS_SHAPE_UNION) { /* each part has a smaller box around it */
         for (const saltus_shape *part = shape->parts; part; part = part->next) {
@@ -107,7 +101,7 @@ void saltus_paint_shape(saltus_space *space, const saltus_shape *shape, int type
         }
         return;
     }
-    (void)sites_around(space, shape, nowhere, x.first, x.end);
+    sites_around(space, shape, x.first, x.end);
     const int64_t plane = (int64_t)(x.end[0] - x.first[0]) * (x.end[1] - x.first[1]);
     saltus_parallel(x.end[2] - x.first[2], planes_worth(plane), paint_planes, &x);
 }
@@ -249,12 +243,42 @@ static double next_random(uint64_t *state)
     return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
 }
 
+static bool is_periodic(const saltus_space *space, int axis)
+{
+    return space->faces[2 * axis] == SALTUS_FACE_PERIODIC;
+}
+
+/* The sites around an obstacle, which may go on behind periodic faces. False where it sticks out of
+ * others, or would meet itself. */
+static bool sites_of_obstacle(const saltus_space *space, const saltus_packing *p,
+                              const double by[3], int32_t first[3], int32_t end[3])
+{
+    double low[3], high[3];
+    bool fits = true;
+    saltus_shape_bound(p->shape, low, high);
+    for (int i = 0; i < 3; ++i) {
+        const double size = space->size[i];
+        const double a = floor(low[i] + by[i]), b = ceil(high[i] + by[i]);
+        fits &= is_periodic(space, i) ? b - a <= size : a >= 0.0 && b <= size;
+        first[i] = (int32_t)fmin(fmax(a, -size), size);
+        end[i] = (int32_t)fmin(fmax(b, 0.0), 2.0 * size);
+    }
+    return fits;
+}
+
+/* Where a coordinate from -size to 2 size is in the lattice. */
+static int32_t wrapped(const saltus_space *space, int axis, int32_t x)
+{
+    const int32_t size = space->size[axis];
+    return x < 0 ? x + size : x >= size ? x - size : x;
+}
+
 /* Whether an obstacle has room; with `paint` it takes it. Adds the new sites to *n. */
 static bool visit_obstacle(saltus_space *space, const saltus_packing *p, const double by[3],
                            int type, bool paint, int64_t *n)
 {
     int32_t first[3], end[3];
-    if (!sites_around(space, p->shape, by, first, end)) {
+    if (!sites_of_obstacle(space, p, by, first, end)) {
         return false;
     }
     for (int32_t z = first[2]; z < end[2]; ++z) {
@@ -263,7 +287,8 @@ static bool visit_obstacle(saltus_space *space, const saltus_packing *p, const d
                 if (!holds_site(p->shape, by, x, y, z)) {
                     continue;
                 }
-                uint8_t *site = &space->types[site_at(space, x, y, z)];
+                uint8_t *site = &space->types[site_at(space, wrapped(space, 0, x),
+                                                      wrapped(space, 1, y), wrapped(space, 2, z))];
                 if (*site != p->in && !(p->overlap && *site == type)) {
                     return false;
                 }

@@ -213,6 +213,18 @@ done:
     return status;
 }
 
+/* A type that stands before the one that is being painted. */
+static saltus_status read_other_type(const saltus_lattice_reader *l, const saltus_yaml_node *node,
+                                     const char *what, int type, int *out)
+{
+    const saltus_status status = saltus_read_type(l, node, what, out);
+    return status == SALTUS_OK && *out == type
+               ? saltus_yaml_fail(l->yaml, node, SALTUS_E_MODEL,
+                                  "%s: '%s' is this type itself; one of those before it is wanted",
+                                  what, node->text)
+               : status;
+}
+
 static saltus_status paint_shell(saltus_lattice_reader *l, const saltus_yaml_node *node,
                                  const char *what, int type)
 {
@@ -226,7 +238,7 @@ static saltus_status paint_shell(saltus_lattice_reader *l, const saltus_yaml_nod
         status = missing(l, node, what, "of");
         goto done;
     }
-    SALTUS_TRY(saltus_read_type(l, f[0].entry->value, what, &of));
+    SALTUS_TRY(read_other_type(l, f[0].entry->value, what, type, &of));
     if (f[1].entry) {
         SALTUS_TRY(saltus_read_whole(l, f[1].entry->value, what, 1.0, 1000.0, &layers));
     }
@@ -298,7 +310,7 @@ static saltus_status paint_pack(saltus_lattice_reader *l, const saltus_yaml_node
                                               : "seed");
         goto done;
     }
-    SALTUS_TRY(saltus_read_type(l, f[IN].entry->value, what, &p.in));
+    SALTUS_TRY(read_other_type(l, f[IN].entry->value, what, type, &p.in));
     SALTUS_TRY(saltus_read_quantity(l, f[FRACTION].entry->value, what, &number, &p.fraction));
     SALTUS_TRY(saltus_read_whole(l, f[SEED].entry->value, what, 0.0, 0x1p53, &seed));
     SALTUS_TRY(saltus_yaml_bool(l->yaml, &f[OVERLAP], what, &p.overlap));
@@ -314,7 +326,10 @@ static saltus_status paint_pack(saltus_lattice_reader *l, const saltus_yaml_node
         status = saltus_yaml_fail(l->yaml, f[FRACTION].entry->value, SALTUS_E_MODEL,
                                   "%s: obstacles found room in %.3g of '%s', not in %.3g", what,
                                   taken, l->space->type_names[p.in], p.fraction);
-        saltus_error_hint(l->yaml->err, "make them smaller or let them overlap ('overlap: true')");
+        saltus_error_hint(l->yaml->err, p.overlap
+                                            ? "make them smaller, or the fraction"
+                                            : "make them smaller or let them overlap ('overlap: "
+                                              "true')");
     }
 done:
     return status;
