@@ -358,10 +358,11 @@ static saltus_status check_sizes(const saltus_mpd_tables *s, saltus_error *err)
                     (long long)s->n_start);
     }
     if (s->n_start > INT32_MAX / 2 && !s->in_slabs) {
-        SALTUS_FAIL(SALTUS_E_UNSUPPORTED,
-                    "%lld particles: on a lattice that is whole there are at most 2^30; GPUs take "
-                    "more of them in slabs (`split auto`)",
-                    (long long)s->n_start);
+        SALTUS_FAIL(
+            SALTUS_E_UNSUPPORTED,
+            "%lld particles: on a lattice that is whole there are fewer than 2^30; GPUs take "
+            "more of them in slabs (`split auto`)",
+            (long long)s->n_start);
     }
 done:
     return status;

@@ -3,6 +3,7 @@
 
 #include "core/limits.h"
 #include "core/number.h"
+#include "engine/rdme.h"
 
 #include <math.h>
 
@@ -33,8 +34,10 @@ saltus_status saltus_plan_check_lattices(const saltus_plan *plan, int64_t n, dou
         (double)n * each / gib, is_limit ? "this process is limited to" : "this machine has",
         most / gib);
     saltus_error_hint(err, "%s",
-                      each <= most ? "ask for fewer threads"
-                                   : "method nsm takes less where most sites are empty");
+                      each <= most                          ? "ask for fewer threads"
+                      : l->n_sites <= SALTUS_MPD_MOST_SITES ? "method nsm takes less where most "
+                                                              "sites are empty"
+                                                            : "take fewer sites");
     return status;
 }
 

@@ -349,14 +349,16 @@ static saltus_status allocate(saltus_memory *m, const saltus_plan *plan, saltus_
         const bool is_run = m->run || m->n_points == 1;
         status = saltus_error_set(
             err, SALTUS_E_INVALID,
-            "%lld %s%s at %lld %s of %d column%s take %.0f bytes (%.3g GB) of memory; %s %.3g GB",
+            "%lld %s%s at %lld %s of %d column%s%s take %.0f bytes (%.3g GB) of memory; %s %.3g GB",
             (long long)m->n_runs, saltus_plural(m->n_runs, "trajectory", "trajectories"),
             is_run ? "" : " at every point", (long long)m->view.n_times,
             saltus_plural(m->view.n_times, "time", "times"), m->n_columns,
-            m->n_columns == 1 ? "" : "s", bytes, bytes / 1e9,
-            is_limit ? "this process is limited to" : "this machine has", most / 1e9);
-        saltus_error_hint(err, "`record` stats, final or histogram keeps less, fewer times or "
-                               "columns take less, and a result file takes all");
+            m->n_columns == 1 ? "" : "s", m->view.n_frames > 0 ? ", with frames," : "", bytes,
+            bytes / 1e9, is_limit ? "this process is limited to" : "this machine has", most / 1e9);
+        saltus_error_hint(err, m->view.n_frames > 0
+                                   ? "fewer `frames` take less, and a result file takes all"
+                                   : "`record` stats, final or histogram keeps less, fewer times "
+                                     "or columns take less, and a result file takes all");
         goto done;
     }
     for (int i = 0; i < n; ++i) {
