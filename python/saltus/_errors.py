@@ -229,10 +229,18 @@ def text(name: str, value: Any) -> str:
 
 def texts(name: str, value: Union[str, Sequence[str]]) -> str:
     """Names, as one text with commas or as a row of texts, as one text."""
+    if isinstance(value, str):
+        return text(name, value)
     try:
-        return text(name, value if isinstance(value, str) else ",".join(value))
+        items = [*value]
+        joined = ",".join(items)
     except TypeError as failure:
         raise InvalidError(f"{name}={value!r} must be a text or a row of texts") from failure
+    for item in items:
+        if len(split(item)) > 1:
+            raise InvalidError(f"{name}: {item!r} has a comma in it, which would separate two names",
+                               "name it among the columns of a run without this argument")
+    return text(name, joined)
 
 
 def split(names: str) -> list[str]:

@@ -150,12 +150,11 @@ class Model:
         name = f"./{name}" if name.startswith("-") else name
         check(lib.saltus_archive_add(archive, os.fsencode(name), text, len(text), err), err)
         if lib.saltus_model_lattice(self._handle, ffi.NULL) > 0.0:  # it may name others
-            several = lib.saltus_model_site_type(self._handle, 1, ffi.new("int64_t *")) != ffi.NULL
             try:
                 self._parse(archive)
             except Error:
                 words = None
-            if several and not by_type:  # as the command writes
+            if self._has_types() and not by_type:  # as the command writes
                 words = None
         if words is not None:
             words = [*words, f"--law={law}", f"--stoichiometry={stoichiometry}", *more,
@@ -164,6 +163,11 @@ class Model:
             said = b"".join(os.fsencode(word) + b"\0" for word in words)
             check(lib.saltus_archive_add(archive, b"saltus:arguments", said, len(said), err), err)
         return archive
+
+    def _has_types(self) -> bool:
+        """Whether sites of a lattice are of several types."""
+        return (lib.saltus_model_lattice(self._handle, ffi.NULL) > 0.0 and
+                lib.saltus_model_site_type(self._handle, 1, ffi.new("int64_t *")) != ffi.NULL)
 
     def _freeze(self, values: dict[str, float], err: Any = None, real: bool = False) -> None:
         """Give the model its values, of method ode if `real`. The lock is held."""
@@ -422,6 +426,8 @@ class Model:
         with self._lock:
             self._freeze(values, call.err, call.method == "ode")
             call.warnings += [w for w in self._told() if w not in self._known]
+            if path is not None and self._has_types():
+                call.settings.setdefault("by_type", True)  # else `saltus resume` cannot go on with it
             plan = self._plans.get(self._handle, call)
             self._forecasts.give(lambda: lib.saltus_run_forecast(plan.handle, call.run))
             with self._plans.in_use():

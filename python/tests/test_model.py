@@ -163,6 +163,8 @@ def test_arguments_of_wrong_types_are_named(arrive, tmp_path):
                         ({"method": 3}, "method=3 must be a text"),
                         ({"species": 5}, "species=5 must be a text or a row of texts"),
                         ({"derive": [5]}, r"derive=\[5\] must be a text or a row of texts"),
+                        ({"species": ["X,X"]}, "species: 'X,X' has a comma in it"),
+                        ({"derive": ["max:X", "mean:X,min:X"]}, "derive: 'mean:X,min:X' has a comma"),
                         ({"burn_in": "x"}, "burn_in='x' must be a number"),
                         ({"burn_in": 0.5}, "burn_in is for derive, which is not there"),
                         ({"burn_in": -1, "derive": "mean:X"}, "burn_in=-1 must be a time from 0 on"),

@@ -138,9 +138,10 @@ def test_a_lattice_takes_along_the_files_that_it_names(command, tmp_path, monkey
         shutil.copy(EXAMPLES / name, tmp_path / "from")
     monkeypatch.chdir(tmp_path / "from")
     m = saltus.read("min-proteins.yaml")
-    r = m.run(until=0.02, points=3, runs=1, by_type=True, output=tmp_path / "o.h5")
-    with h5py.File(r.path) as f:
+    r = m.run(until=0.02, points=3, runs=1, output=tmp_path / "o.h5")
+    with h5py.File(r.path) as f:  # as the command has it, with counts by type
         assert b"saltus:arguments" in (said := bytes(f["restart/sources"][...]))
+    assert r.type_counts.shape[2] == 3
     assert (EXAMPLES / "min-proteins.xml").read_bytes() in said
     assert (EXAMPLES / "min-proteins.yaml").read_bytes() in said
 
@@ -163,8 +164,20 @@ def test_what_the_command_cannot_do_is_told(arrive, command, tmp_path):
                                       output=tmp_path / "part.h5", overwrite=True, progress=enough))
     with pytest.raises(subprocess.CalledProcessError) as failure:
         command("resume", tmp_path / "part.h5")
-    assert "times= that are not equally spaced; make it again" in failure.value.stderr
+    assert "times= that are not equally spaced or" in failure.value.stderr
     r = arrive.run(times=[0.0, 1.0, 5.0], output=tmp_path / "o.h5")
     with h5py.File(r.path) as f:
         said = bytes(f["restart/sources"][...])
     assert b'"reactions"' in said and b"saltus:arguments" not in said
+
+
+def test_lattices_that_keep_no_types_are_told(command, tmp_path):
+    """by_type=False is no option of the command."""
+    m, path = saltus.read(LATTICE + SITES), tmp_path / "part.h5"
+    stopped(lambda longer: m.run(until=20, points=3, runs=longer * 250, by_type=False, output=path,
+                                 threads=2, overwrite=True, progress=enough))
+    with pytest.raises(saltus.Error, match="by_type"):
+        saltus.open(path).type_counts
+    with pytest.raises(subprocess.CalledProcessError) as failure:
+        command("resume", path)
+    assert "of several types of sites, without by_type=True; make it again" in failure.value.stderr

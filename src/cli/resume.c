@@ -56,7 +56,7 @@ static int go_on(const saltus_cli_run_arguments *mine, const saltus_file_state *
         return saltus_cli_usage(
             "%s: cannot be gone on with: the call of Python or the library that "
             "made it is none of the command's, as with times= that are not "
-            "equally spaced; make it again",
+            "equally spaced or, of several types of sites, without by_type=True; make it again",
             mine->output);
     }
     if (state->is_sweep && mine->trace) {
