@@ -147,10 +147,12 @@ static void pulses_are_seen(void **state)
 /* Nor are those that whole numbers of a wave make, each on its own. */
 static void pulses_of_whole_numbers_are_seen(void **state)
 {
-    static const char *const rates[] = {
-        "floor((1 + sin(time/3))/1.99)", /* 1 above 0.99, else 0 */
-        "ceil((sin(time/3) - 0.99)/2)", "round((1 + sin(time/3))/3.98)",
-        "quotient(1 + sin(time/3), 1.99)", "(1 + sin(time/3) - rem(1 + sin(time/3), 1.99))/1.99"};
+    static const char *const rates[] = {"floor((1 + sin(time/3))/1.99)", /* 1 above 0.99, else 0 */
+                                        "ceil((sin(time/3) - 0.99)/2)",
+                                        "round((1 + sin(time/3))/3.98)",
+                                        "quotient(1 + sin(time/3), 1.99)",
+                                        "quotient(1 + sin(time/3), 0.995*two)",
+                                        "(1 + sin(time/3) - rem(1 + sin(time/3), 1.99))/1.99"};
     (void)state;
     for (size_t i = 0; i < sizeof rates / sizeof *rates; ++i) {
         const double expected = 20.0 * acos(0.99) * 3.0; /* of ten turns */
@@ -159,7 +161,8 @@ static void pulses_of_whole_numbers_are_seen(void **state)
         double y;
         plan.columns = "y";
         plan.method = "ode";
-        (void)snprintf(text, sizeof text, "parameters: {y: 0}\nrate rules: {y: \"%s\"}\n",
+        (void)snprintf(text, sizeof text,
+                       "species: {two: 2}\nparameters: {y: 0}\nrate rules: {y: \"%s\"}\n",
                        rates[i]);
         means(text, &plan, 60.0 * 3.14159265358979323846, 1, &y, NULL);
         check_near(y, expected, 1e-4 * expected, rates[i]);

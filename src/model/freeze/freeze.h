@@ -407,7 +407,7 @@ void saltus_visit_counts(const saltus_freezer *f, const saltus_expr *e,
 SALTUS_MUST_CHECK saltus_status saltus_any_through_rules(
     saltus_freezer *f, const saltus_expr *e, bool (*visit)(const saltus_expr *node, void *user),
     void *user, bool *found, saltus_error *err);
-/** Whether something but the time changes e between events: counts, or what rate rules move. */
+/** Whether something but the time changes e between events: reactions or rate rules. */
 SALTUS_MUST_CHECK saltus_status saltus_flows(saltus_freezer *f, const saltus_expr *e, bool *is_so,
                                              saltus_error *err);
 

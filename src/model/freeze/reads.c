@@ -132,8 +132,7 @@ static bool flows(const saltus_expr *node, void *user)
     if (node->op != SALTUS_OP_VARIABLE || node->variable >= (int)f->model->n_variables) {
         return node->op >= SALTUS_OP_FIRST_VARIATE;
     }
-    return f->model->variables[node->variable].rate ||
-           f->net->bindings[node->variable].role == SALTUS_ROLE_COUNT;
+    return f->model->variables[node->variable].rate || f->reacts[node->variable];
 }
 
 saltus_status saltus_flows(saltus_freezer *f, const saltus_expr *e, bool *is_so, saltus_error *err)

@@ -205,7 +205,7 @@ static saltus_status make_turning(saltus_freezer *f, const saltus_expr *e, const
     bool flows = false;
     *out = NULL;
     SALTUS_TRY(saltus_flows(f, e, &flows, err));
-    if (flows) {
+    if (flows || saltus_reads_counts(f, e)) {
         return SALTUS_OK;
     }
     const saltus_expr *whole = put_in_rules(f, e, &left);
