@@ -162,7 +162,8 @@ static void pulses_of_whole_numbers_are_seen(void **state)
         plan.columns = "y";
         plan.method = "ode";
         (void)snprintf(text, sizeof text,
-                       "species: {two: 2}\nparameters: {y: 0}\nrate rules: {y: \"%s\"}\n",
+                       "species: {two: 2}\nparameters: {y: 0}\nrate rules: {y: \"%s\"}\n"
+                       "events: {late: {at: 1000, set: {two: 3}}}\n",
                        rates[i]);
         means(text, &plan, 60.0 * 3.14159265358979323846, 1, &y, NULL);
         check_near(y, expected, 1e-4 * expected, rates[i]);
