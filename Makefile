@@ -64,9 +64,9 @@ dist-check:
 wheel:
 	@tools/wheel
 
-## check-long what takes longer than a change can wait: every allocation fails once, notebooks, batch jobs, long fuzzing
+## check-long what takes longer than a change can wait: every allocation fails once, random models, notebooks, batch jobs, long fuzzing
 check-long: test
-	@SALTUS_TEST_LONG=1 meson test -C $(BUILD) --no-rebuild --print-errorlogs -t 40 memory hdf5_damage hdf5_kill resume resume_devices resume_devices_fake cuda_fake cuda_time_fake python
+	@SALTUS_TEST_LONG=1 meson test -C $(BUILD) --no-rebuild --print-errorlogs -t 40 memory hdf5_damage hdf5_kill resume resume_devices resume_devices_fake cuda_fake cuda_time_fake random_models random_models_fake python
 	@SALTUS_TEST_LONG=1 meson test -C $(BUILD) --no-rebuild --print-errorlogs -t 10 --suite statistics --suite conformance
 	@tools/packages slurm && { tools/slurm $(BUILD) || [ $$? -eq 77 ]; }
 	@FUZZ_SEED=0 FUZZ_SECONDS=$${FUZZ_SECONDS:-600} .ci/run packages asan fuzz

@@ -239,7 +239,7 @@ def texts(name: str, value: Union[str, Sequence[str]]) -> str:
     for item in items:
         if len(split(item)) > 1:
             raise InvalidError(f"{name}: {item!r} has a comma in it, which would separate two names",
-                               "name it among the columns of a run without this argument")
+                               f"without {name} all are recorded" if name == "species" else "")
     return text(name, joined)
 
 

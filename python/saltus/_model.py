@@ -416,8 +416,8 @@ class Model:
                 terminal or a notebook
 
         Also layout, threads, block, streams, rng, epsilon, nc, exact_steps, rtol, atol, stiff,
-        continuous, by_type, profile, split and no_peer, as the command has them
-        (docs/command.md). Ctrl-C raises Interrupted, whose `result` holds the trajectories that had
+        continuous, profile, split and no_peer, as the command has them (docs/command.md), and
+        by_type: counts by type of site, which a run into a file has unless it is False. Ctrl-C raises Interrupted, whose `result` holds the trajectories that had
         ended. What a function of progress or a signal's handler raises stops the run and is raised,
         with such a `result` too.
         """

@@ -164,7 +164,7 @@ def test_what_the_command_cannot_do_is_told(arrive, command, tmp_path):
                                       output=tmp_path / "part.h5", overwrite=True, progress=enough))
     with pytest.raises(subprocess.CalledProcessError) as failure:
         command("resume", tmp_path / "part.h5")
-    assert "times= that are not equally spaced or" in failure.value.stderr
+    assert "times= that are not equally spaced, or" in failure.value.stderr
     r = arrive.run(times=[0.0, 1.0, 5.0], output=tmp_path / "o.h5")
     with h5py.File(r.path) as f:
         said = bytes(f["restart/sources"][...])
@@ -180,4 +180,4 @@ def test_lattices_that_keep_no_types_are_told(command, tmp_path):
         saltus.open(path).type_counts
     with pytest.raises(subprocess.CalledProcessError) as failure:
         command("resume", path)
-    assert "of several types of sites, without by_type=True; make it again" in failure.value.stderr
+    assert "by_type=False of several types of sites; make it again" in failure.value.stderr

@@ -55,8 +55,8 @@ static int go_on(const saltus_cli_run_arguments *mine, const saltus_file_state *
     if (!kept || size == 0 || kept[size - 1] != '\0') {
         return saltus_cli_usage(
             "%s: cannot be gone on with: the call of Python or the library that "
-            "made it is none of the command's, as with times= that are not "
-            "equally spaced or, of several types of sites, without by_type=True; make it again",
+            "made it is none of the command's, as with times= that are not equally spaced, or with "
+            "by_type=False of several types of sites; make it again",
             mine->output);
     }
     if (state->is_sweep && mine->trace) {

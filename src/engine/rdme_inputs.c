@@ -16,7 +16,7 @@ static const int64_t most_values = (int64_t)1 << 25;
 
 int64_t saltus_mpd_step_at(const saltus_mpd_tables *tables, double time)
 {
-    return (int64_t)floor(time / tables->m.step * (1.0 + 1e-12) + 1e-9);
+    return (int64_t)floor(saltus_lattice_steps_until(tables->m.step, time));
 }
 
 /* Steps until the last sample and the last frame. */

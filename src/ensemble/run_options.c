@@ -33,6 +33,7 @@ saltus_status saltus_plan_check_lattices(const saltus_plan *plan, int64_t n, dou
         n == 1 ? "by method mpd" : "as many as there are threads", n == 1 ? "takes" : "take",
         (double)n * each / gib, is_limit ? "this process is limited to" : "this machine has",
         most / gib);
+    /* no method holds more sites in one lattice */
     saltus_error_hint(err, "%s",
                       each <= most                          ? "ask for fewer threads"
                       : l->n_sites <= SALTUS_MPD_MOST_SITES ? "method nsm takes less where most "

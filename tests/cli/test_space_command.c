@@ -151,6 +151,8 @@ static void what_makes_no_sense_is_refused(void **state)
     assert_false(file_exists("mine.h5"));
     o = saltus("run cell.yaml --until 0.009 --points 2 --method nsm -q");
     assert_done(&o);
+    o = saltus("run cell.yaml --until 0.00999999999999999 --points 2 -q"); /* a rounding away */
+    assert_done(&o);
 }
 
 /* Sums over the sites of a frame, and sums that tell sites apart. */

@@ -707,6 +707,11 @@ static void failures_name_time_and_variable(void **state)
         {"parameters: {y: 0.3}\nspecies: {A: 20}\nrate rules: {y: sin(4*time) - y}\n"
          "reactions: {b: {equation: A -> A, law: 0.1*A*y^1.5}}\n",
          "reaction 'b': propensity nan is not finite at A = 20, y = "},
+        /* beyond which a method for stiff systems comes no nearer than its differences */
+        {"parameters: {y: 1, x: 0}\nspecies: {A: 5}\n"
+         "rate rules: {y: 1, x: 1e5*(cos(time) - x)}\n"
+         "reactions: {b: {equation: 0 -> A, law: 0.001*sqrt(2.5 - y)}}\n",
+         "reaction 'b': propensity nan is not finite at A = 5, y = 2.5, x = "},
         {"parameters: {y: 1}\nrate rules: {y: 1}\n"
          "events: {a: {when: y > 2, set: {y: nan}}}\n",
          "'y' or its rate of change is nan"},

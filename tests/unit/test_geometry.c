@@ -455,17 +455,26 @@ static void packing_takes_its_fraction(void **state)
     }
 }
 
-/* Obstacles that do not overlap and do not touch the ground: whole ones. */
+/* Obstacles that do not overlap and do not touch the ground: whole ones; also pillars from a
+ * periodic face to the other. */
 static void packed_obstacles_are_whole(void **state)
 {
+    static const struct {
+        const char *faces;
+        int height, n;
+    } cases[] = {{"reflecting", 4, 16000}, {"periodic", 4, 16000}, {"periodic", 40, 16000}};
     (void)state;
-    saltus_model *m =
-        with_sites("[40, 40, 40]", "reflecting",
-                   "    stone:\n      pack: {in: all, box: {size: [4 sites, 4 sites, 4 sites]}, "
-                   "fraction: 0.25, seed: 3}\n");
-    assert_int_equal(lattice_of(m)->sites_of[1] % 64, 0);
-    assert_int_equal(lattice_of(m)->sites_of[1], 16000);
-    saltus_model_destroy(m);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        char types[200];
+        (void)snprintf(
+            types, sizeof types,
+            "    stone:\n      pack: {in: all, box: {size: [4 sites, 4 sites, %d sites]}, "
+            "fraction: 0.25, seed: 3}\n",
+            cases[i].height);
+        saltus_model *m = with_sites("[40, 40, 40]", cases[i].faces, types);
+        assert_int_equal(lattice_of(m)->sites_of[1], cases[i].n);
+        saltus_model_destroy(m);
+    }
 }
 
 /* Behind periodic faces they go on, so that they are as often there as elsewhere: of one obstacle
@@ -474,7 +483,7 @@ static void packed_obstacles_are_whole(void **state)
 static void packed_obstacles_go_on_behind_periodic_faces(void **state)
 {
     enum { SIZE = 12, BOXES = 600 };
-    int64_t along_x[SIZE] = {0}, along_y[SIZE] = {0}, all = 0;
+    int64_t along_x[SIZE] = {0}, along_y[SIZE] = {0}, along_z[SIZE] = {0}, all = 0;
     (void)state;
     for (int seed = 0; seed < BOXES; ++seed) {
         char types[200];
@@ -490,6 +499,7 @@ static void packed_obstacles_go_on_behind_periodic_faces(void **state)
         for (int64_t i = 0; i < l->n_sites; ++i) {
             along_x[i % SIZE] += l->types[i];
             along_y[i / SIZE % SIZE] += l->types[i];
+            along_z[i / SIZE / SIZE] += l->types[i];
             all += l->types[i];
         }
         saltus_model_destroy(m);
@@ -498,6 +508,7 @@ static void packed_obstacles_go_on_behind_periodic_faces(void **state)
     const double deviation = 16.0 * sqrt(BOXES * (1.0 / 3.0) * (2.0 / 3.0)); /* or it is not */
     for (int i = 0; i < SIZE; ++i) {
         assert_true(fabs((double)along_x[i] - mean) < 5.0 * deviation);
+        assert_true(fabs((double)along_z[i] - mean) < 5.0 * deviation);
     }
     assert_true((double)along_y[0] < 0.5 * mean && (double)along_y[SIZE - 1] < 0.5 * mean);
 }

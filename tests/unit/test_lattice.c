@@ -83,13 +83,16 @@ static void births_beside_decays_are_told_of(void **state)
 {
     static const struct {
         const char *reactions, *says;
-    } cases[] = {{"in: 0 -> A @ 1, out: A -> 0 @ 0.09", NULL},
-                 {"in: 0 -> A @ 1, out: A -> 0 @ 0.2", "up to 9.67 % less of 'A'"},
-                 {"in: 0 -> A @ 1, out: A -> 0 @ 0.1, off: A -> B @ 0.1", "up to 9.67 % less"},
-                 {"in: 0 -> A @ 1, out: A -> 0 @ 50", "up to 100 % less of 'A'"},
-                 {"in: 0 -> B @ 1, out: A -> 0 @ 50", NULL},
-                 {"in: 0 -> A @ 1, stays: A -> A + B @ 50", NULL},
-                 {"in: B -> A @ 1, out: A -> 0 @ 50", NULL}};
+    } cases[] = {
+        {"in: 0 -> A @ 1, out: A -> 0 @ 0.09", NULL},
+        {"in: 0 -> A @ 1, out: A -> 0 @ 0.2", "up to 9.67 % too little of 'A'"},
+        {"in: 0 -> A @ 1, out: A -> 0 @ 0.1, off: A -> B @ 0.1", "up to 9.67 % too little"},
+        {"in: 0 -> A @ 1, out: A -> 0 @ 50", "up to 100 % too little of 'A'"},
+        {"in: 0 -> A @ 1, more: 0 -> B @ 1, out: A -> 0 @ 0.2, off: B -> 0 @ 50",
+         "up to 100 % too little of 'B': what 'more' makes"},
+        {"in: 0 -> B @ 1, out: A -> 0 @ 50", NULL},
+        {"in: 0 -> A @ 1, stays: A -> A + B @ 50", NULL},
+        {"in: B -> A @ 1, out: A -> 0 @ 50", NULL}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         char text[400];

@@ -194,6 +194,44 @@ static void all_methods_have_the_turns(void **state)
     assert_true(fabs(last[0] / 3.0 - (8.0 * pi + pi / 6.0)) < 1e-14);
 }
 
+/* Beside a rate rule too, where steps are taken: of what drifts with time alone, and of what the
+ * rule moves as well, whose jumps and pulses end steps. */
+static void all_methods_have_them_beside_rate_rules(void **state)
+{
+    static const struct {
+        const char *condition;
+        double until, n;
+    } cases[] = {{"rem(time, 24) < 0.01", 1000.0, 41},
+                 {"floor((1 + sin(time/3))/1.99) >= 1", 100.0, 6},
+                 {"rem(time, 24) < 0.01 + 0*y", 1000.0, 41},
+                 {"floor((1 + sin(time/3))/1.99) >= 1 + 0*y", 100.0, 6}};
+    static const char *const methods[] = {"direct", "ode", "hybrid"};
+    (void)state;
+    for (size_t i = 0; i < 3 * (sizeof cases / sizeof *cases); ++i) {
+        char text[300];
+        saltus_error err = {0};
+        moments found = {0};
+        saltus_run_options run = saltus_run_options_default();
+        saltus_plan_options plan = bits_plan(methods[i % 3], "philox", "auto", 1);
+        (void)snprintf(text, sizeof text,
+                       "parameters: {y: 1, N: 0}\nrate rules: {y: 0.01}\n"
+                       "events: {e: {when: \"%s\", set: {N: N + 1}}}\n",
+                       cases[i / 3].condition);
+        saltus_model *m = bits_parse(text);
+        plan.columns = "N";
+        run.n_trajectories = 1;
+        run.times = &cases[i / 3].until;
+        run.n_times = 1;
+        OK(run_plan(m, "cpu", &plan, &run, &found, &err));
+        if (found.sum[0] != cases[i / 3].n) {
+            fail_msg("%s, %s: %g times, not %g", cases[i / 3].condition, methods[i % 3],
+                     found.sum[0], cases[i / 3].n);
+        }
+        moments_free(&found);
+        saltus_model_destroy(m);
+    }
+}
+
 /* ---- bits ---- */
 
 static const char turning[] = "species: {X: 50, Y: 0}\nparameters: {k: 5, last: 0}\n"
@@ -315,6 +353,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(rules_are_read),
         cmocka_unit_test(what_is_not_persistent_is_forgotten),
         cmocka_unit_test(all_methods_have_the_turns),
+        cmocka_unit_test(all_methods_have_them_beside_rate_rules),
         cmocka_unit_test(moments_are_those_of_every_method),
         cmocka_unit_test(layouts_and_what_is_recorded_change_no_bit),
         cmocka_unit_test(what_counts_move_is_followed),

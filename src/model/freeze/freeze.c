@@ -527,7 +527,7 @@ static saltus_status freeze(void *user, saltus_error *err)
     SALTUS_TRY(saltus_fill_starts(&f, err));
     SALTUS_TRY(saltus_compile_rates(&f, triggers, err));
     SALTUS_TRY(saltus_fill_moving(&f, err));
-    SALTUS_TRY(saltus_fill_kinks(&f, err));
+    SALTUS_TRY(saltus_fill_kinks(&f, triggers, err));
     f.net->tables.has_tables = f.has_tables;
     saltus_place_rows(&f);
     saltus_place_intervals(&f);

@@ -261,9 +261,11 @@ SALTUS_MUST_CHECK saltus_status saltus_fill_moving(saltus_freezer *f, saltus_err
 
 /* kinks.c */
 /** List what changes with the time in pieces: tables, comparisons, floor and its like, the
- * remainder, min, max and abs, in rules, rates and laws. On a lattice only where there are rates.
- */
-SALTUS_MUST_CHECK saltus_status saltus_fill_kinks(saltus_freezer *f, saltus_error *err);
+ * remainder, min, max and abs, in rules, rates, laws and [event] triggers. On a lattice only where
+ * there are rates. */
+SALTUS_MUST_CHECK saltus_status saltus_fill_kinks(saltus_freezer *f,
+                                                  const saltus_expr *const *triggers,
+                                                  saltus_error *err);
 
 /* variates.c */
 /** Refuse random numbers where there can be none. */

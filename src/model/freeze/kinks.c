@@ -155,7 +155,7 @@ static void look(kink_search *s, const saltus_expr *e, bool is_sharpened)
     }
 }
 
-static saltus_status search(kink_search *s)
+static saltus_status search(kink_search *s, const saltus_expr *const *triggers)
 {
     const saltus_freezer *f = s->f;
     for (int r = 0; r < f->net->tables.n_rules && s->status == SALTUS_OK; ++r) {
@@ -170,6 +170,9 @@ static saltus_status search(kink_search *s)
         if (!f->steps[r].is_product) {
             look(s, f->steps[r].law, false);
         }
+    }
+    for (size_t i = 0; i < f->model->n_events && s->status == SALTUS_OK; ++i) {
+        look(s, triggers[i], false); /* what still reads the time there is followed */
     }
     return s->status;
 }
@@ -202,7 +205,8 @@ done:
     return status;
 }
 
-saltus_status saltus_fill_kinks(saltus_freezer *f, saltus_error *err)
+saltus_status saltus_fill_kinks(saltus_freezer *f, const saltus_expr *const *triggers,
+                                saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     kink_search s = {.f = f, .err = err};
@@ -212,7 +216,7 @@ saltus_status saltus_fill_kinks(saltus_freezer *f, saltus_error *err)
     s.is_read = saltus_calloc(f->model->n_variables + 1, sizeof *s.is_read);
     s.is_sharpened = saltus_calloc(f->model->n_variables + 1, sizeof *s.is_sharpened);
     SALTUS_NEED(s.is_read && s.is_sharpened);
-    SALTUS_TRY(search(&s));
+    SALTUS_TRY(search(&s, triggers));
     f->kinks = saltus_arena_alloc(f->arena, (s.n + 1) * sizeof *f->kinks);
     SALTUS_NEED(f->kinks);
     for (size_t i = 0; i < s.n; ++i) {

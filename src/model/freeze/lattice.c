@@ -276,29 +276,34 @@ static double decay_of(const saltus_freezer *f, const saltus_lattice *l, int spe
 }
 
 /* What comes from nothing reacts for a whole step at once: at the ends of steps there is less of
- * it, by k step / 2 of what decays at k. */
-static void look_at_births(saltus_freezer *f, const saltus_lattice *l)
+ * it, by k step / 2 of what decays at k. Tells of that which lacks most. */
+static void warn_of_births(saltus_freezer *f, const saltus_lattice *l)
 {
     const double long_step = 0.1; /* k step: 5 % */
     const saltus_tables *t = &f->net->tables;
+    double most = 0.0;
+    int species = 0, reaction = 0;
     for (int r = 0; r < l->n_reactions; ++r) {
         const bool is_birth = t->law_program[r] < 0 && t->factor_row[r + 1] == t->factor_row[r];
         for (int c = t->change_row[r]; c < t->change_row[r + 1] && is_birth; ++c) {
             for (int type = 0; type < l->n_types; ++type) {
                 const bool is_here = l->rate[(int64_t)type * l->n_reactions + r] > 0.0;
                 const double x = l->step * decay_of(f, l, t->change_species[c], type);
-                if (is_here && x > long_step) {
-                    saltus_model_warn(
-                        f->model,
-                        "lattice: by method mpd there is up to %.3g %% less of '%s' than there "
-                        "should be, as what '%s' makes decays for whole steps of %g s from the "
-                        "first on; a step of %.2g s has 2 %%, and method nsm is exact",
-                        100.0 * (1.0 - x / expm1(x)), f->net->species_names[t->change_species[c]],
-                        f->steps[r].id, l->step, 0.04 * l->step / x);
-                    return;
+                if (is_here && x > most) {
+                    most = x;
+                    species = t->change_species[c];
+                    reaction = r;
                 }
             }
         }
+    }
+    if (most > long_step) {
+        saltus_model_warn(f->model,
+                          "lattice: by method mpd there is up to %.3g %% too little of '%s': what "
+                          "'%s' makes has decayed for a whole step of %g s when it is counted; "
+                          "steps of %.2g s make that 2 %%, and method nsm is exact",
+                          100.0 * (1.0 - most / expm1(most)), f->net->species_names[species],
+                          f->steps[reaction].id, l->step, 0.04 * l->step / most);
     }
 }
 
@@ -472,7 +477,7 @@ saltus_status saltus_freeze_lattice(saltus_freezer *f, saltus_error *err)
     SALTUS_TRY(fill_scatters(f, l, err));
     SALTUS_TRY(fill_deposits(f, l, err));
     look_at_step(f, l);
-    look_at_births(f, l);
+    warn_of_births(f, l);
     f->net->lattice = l;
 done:
     return status;

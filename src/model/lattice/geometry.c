@@ -259,7 +259,8 @@ static bool sites_of_obstacle(const saltus_space *space, const saltus_packing *p
     for (int i = 0; i < 3; ++i) {
         const double size = space->size[i];
         const double a = floor(low[i] + by[i]), b = ceil(high[i] + by[i]);
-        fits &= is_periodic(space, i) ? b - a <= size : a >= 0.0 && b <= size;
+        const double n_centres = ceil(high[i] + by[i] - 0.5) - ceil(low[i] + by[i] - 0.5);
+        fits &= is_periodic(space, i) ? n_centres <= size : a >= 0.0 && b <= size;
         first[i] = (int32_t)fmin(fmax(a, -size), size);
         end[i] = (int32_t)fmin(fmax(b, 0.0), 2.0 * size);
     }

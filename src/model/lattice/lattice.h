@@ -129,4 +129,10 @@ static inline int64_t saltus_lattice_n_placed(const saltus_lattice *l)
     return n;
 }
 
+/** Steps until a time, the last of which may not be whole; roundings of either make none less. */
+static inline double saltus_lattice_steps_until(double step, double time)
+{
+    return time / step * (1.0 + 1e-12) + 1e-9;
+}
+
 #endif
