@@ -14,6 +14,8 @@ static saltus_status time_row(bench *b, const bench_table *t, saltus_error *err)
     saltus_model *model = NULL;
     saltus_totals totals = {0};
     const saltus_sink sink = saltus_totals_sink(&totals, false);
+    const double until = bench_number(t, "until"), step = 1e-6 * lattice.step_us,
+                 part = until / 100.0 > step ? until / 100.0 : step;
     saltus_run_report report = {0};
     double seconds = 0.0;
     int n_sums;
@@ -23,7 +25,7 @@ static saltus_status time_row(bench *b, const bench_table *t, saltus_error *err)
                               .device = b->cpu,
                               .method = bench_cell(t, "method"),
                               .n_threads = 1,
-                              .until = bench_number(t, "until") / (b->quick ? 100.0 : 1.0),
+                              .until = b->quick ? part : until,
                               .n_times = N_TIMES,
                               .n = 1};
     for (int turn = 0; turn < (b->quick ? 1 : N_TURNS); ++turn) {

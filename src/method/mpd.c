@@ -43,11 +43,11 @@ static saltus_status check_until(const saltus_lattice *lattice, double t_end, sa
                     "%.4g steps of %g s until %g s: there can be 2^53 of them", n, lattice->step,
                     t_end);
     }
-    if (n < 1.0 && t_end > 0.0) {
-        SALTUS_FAIL(
-            SALTUS_E_INVALID,
-            "the run ends at %g s, before its first step of %g s does: nothing would happen", t_end,
-            lattice->step);
+    if (t_end > 0.0 && !(saltus_lattice_steps_until(lattice->step, t_end) >= 1.0)) {
+        SALTUS_FAIL(SALTUS_E_INVALID,
+                    "the run ends at %.10g s, before its first step of %.10g s does: nothing would "
+                    "happen",
+                    t_end, lattice->step);
     }
 done:
     if (status == SALTUS_E_INVALID) {

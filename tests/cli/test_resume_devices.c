@@ -164,7 +164,7 @@ static bool travel_and_compare(const travel *t, const char *command, uint64_t se
 {
     for (int i = 0; i < MOST_WAYS && t->ways[i]; ++i) { /* which makes the kernels */
         const outcome o =
-            saltus("%s %s --runs 1 --until 1e-6 -q -o warm.h5 --overwrite", command, t->ways[i]);
+            saltus("%s %s --runs 1 --until 0.01 -q -o warm.h5 --overwrite", command, t->ways[i]);
         assert_done(&o);
     }
     const int n = travel_to_the_end(t, command, &seed);
