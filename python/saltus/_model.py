@@ -417,9 +417,11 @@ class Model:
 
         Also layout, threads, block, streams, rng, epsilon, nc, exact_steps, rtol, atol, stiff,
         continuous, profile, split and no_peer, as the command has them (docs/command.md), and
-        by_type: counts by type of site, which a run into a file has unless it is False. Ctrl-C raises Interrupted, whose `result` holds the trajectories that had
-        ended. What a function of progress or a signal's handler raises stops the run and is raised,
-        with such a `result` too.
+        by_type: counts by type of site, which a run into a file has unless it is False.
+
+        Ctrl-C raises Interrupted, whose `result` holds the trajectories that had ended. What a
+        function of progress or a signal's handler raises stops the run and is raised, with such a
+        `result` too.
         """
         call = Call(until, runs=runs, seed=seed, **options)
         values, path = values_of(set), path_to_write(output)

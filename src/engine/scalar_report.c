@@ -154,12 +154,12 @@ static bool is_integrated(const saltus_trajectory *p, const saltus_ode *o, int r
     return is;
 }
 
-/* Whether something is no number at a state. */
-static fault fault_at(saltus_trajectory *p, saltus_ode *o, double time, const double *y)
+/* Whether something is no number at a state, whose slope is put there. */
+static fault fault_at(saltus_trajectory *p, saltus_ode *o, double time, const double *y,
+                      double *slope)
 {
     fault found = {.reaction = -1, .component = -1};
     const int first = saltus_ode_first(p, o);
-    double *slope = o->derivative;
     saltus_ode_slope(p, o, time, y, slope);
     for (int i = first; i < first + p->n->n_rates && found.component < 0; ++i) {
         if (!isfinite(slope[i])) {
@@ -195,8 +195,7 @@ static fault find_fault(const saltus_scalar_engine *scalar)
     if (!is_finite) { /* whatever follows from it is no number either */
         return found;
     }
-    saltus_ode_slope(&p, &o, p.t, o.y, o.k);
-    found = fault_at(&p, &o, p.t, o.y);
+    found = fault_at(&p, &o, p.t, o.y, o.k);
     for (int i = 0; i < o.n; ++i) {
         is_finite &= isfinite(o.k[i]) != 0;
     }
@@ -204,7 +203,7 @@ static fault find_fault(const saltus_scalar_engine *scalar)
         for (int i = 0; i < o.n; ++i) {
             o.w[i] = o.y[i] + h * o.k[i];
         }
-        found = fault_at(&p, &o, p.t + h, o.w);
+        found = fault_at(&p, &o, p.t + h, o.w, o.derivative);
         h *= 4.0;
     }
     return found;

@@ -44,16 +44,14 @@ static saltus_status check_until(const saltus_lattice *lattice, double t_end, sa
                     t_end);
     }
     if (t_end > 0.0 && !(saltus_lattice_steps_until(lattice->step, t_end) >= 1.0)) {
-        SALTUS_FAIL(SALTUS_E_INVALID,
-                    "the run ends at %.10g s, before its first step of %.10g s does: nothing would "
-                    "happen",
-                    t_end, lattice->step);
-    }
-done:
-    if (status == SALTUS_E_INVALID) {
+        status = saltus_error_set(err, SALTUS_E_INVALID,
+                                  "the run ends at %.10g s, before its first step of %.10g s does: "
+                                  "nothing would happen",
+                                  t_end, lattice->step);
         saltus_error_hint(err,
                           "a shorter `step` of the lattice; or method nsm, which has no steps");
     }
+done:
     return status;
 }
 

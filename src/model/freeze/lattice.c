@@ -288,8 +288,9 @@ static void warn_of_births(saltus_freezer *f, const saltus_lattice *l)
         for (int c = t->change_row[r]; c < t->change_row[r + 1] && is_birth; ++c) {
             for (int type = 0; type < l->n_types; ++type) {
                 const bool is_here = l->rate[(int64_t)type * l->n_reactions + r] > 0.0;
-                const double x = l->step * decay_of(f, l, t->change_species[c], type);
-                if (is_here && x > most) {
+                const double x =
+                    is_here ? l->step * decay_of(f, l, t->change_species[c], type) : 0.0;
+                if (x > most) {
                     most = x;
                     species = t->change_species[c];
                     reaction = r;

@@ -33,6 +33,19 @@ static int64_t site_at(const saltus_space *space, int32_t x, int32_t y, int32_t 
     return x + space->size[0] * (y + space->size[1] * (int64_t)z);
 }
 
+/* Of an axis: both of its faces are, or neither. */
+static bool is_periodic(const saltus_space *space, int axis)
+{
+    return space->faces[2 * axis] == SALTUS_FACE_PERIODIC;
+}
+
+/* Where a coordinate from -size to 2 size is in the lattice, behind periodic faces. */
+static int32_t wrapped(const saltus_space *space, int axis, int32_t x)
+{
+    const int32_t size = space->size[axis];
+    return x < 0 ? x + size : x >= size ? x - size : x;
+}
+
 /* Whether a shape that is moved by `by` holds the centre of a site. */
 static bool holds_site(const saltus_shape *s, const double by[3], int32_t x, int32_t y, int32_t z)
 {
@@ -143,13 +156,10 @@ static const uint8_t *neighbour_row(const saltus_space *space, int32_t y, int32_
 {
     int32_t at[2] = {y, z};
     for (int i = 0; i < 2; ++i) {
-        const int32_t size = space->size[i + 1];
-        if (at[i] < 0 || at[i] == size) {
-            if (space->faces[2 * (i + 1) + (at[i] > 0)] != SALTUS_FACE_PERIODIC) {
-                return NULL;
-            }
-            at[i] = at[i] < 0 ? size - 1 : 0;
+        if ((at[i] < 0 || at[i] == space->size[i + 1]) && !is_periodic(space, i + 1)) {
+            return NULL;
         }
+        at[i] = wrapped(space, i + 1, at[i]);
     }
     return space->types + site_at(space, 0, at[0], at[1]);
 }
@@ -173,10 +183,9 @@ static void mark_beside(const layer *x, const uint8_t *row, bool opposite, bool 
         marked[i - 1] |= row[i] != of;
     }
     if (slanted) {
-        const bool round_low = x->space->faces[SALTUS_FACE_X_LOW] == SALTUS_FACE_PERIODIC;
-        const bool round_high = x->space->faces[SALTUS_FACE_X_HIGH] == SALTUS_FACE_PERIODIC;
-        marked[0] |= !round_low || row[n - 1] != of;
-        marked[n - 1] |= !round_high || row[0] != of;
+        const bool goes_round = is_periodic(x->space, 0);
+        marked[0] |= !goes_round || row[n - 1] != of;
+        marked[n - 1] |= !goes_round || row[0] != of;
     }
 }
 
@@ -243,13 +252,8 @@ static double next_random(uint64_t *state)
     return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
 }
 
-static bool is_periodic(const saltus_space *space, int axis)
-{
-    return space->faces[2 * axis] == SALTUS_FACE_PERIODIC;
-}
-
 /* The sites around an obstacle, which may go on behind periodic faces. False where it sticks out of
- * others, or would meet itself. */
+ * others, or would overlap itself. */
 static bool sites_of_obstacle(const saltus_space *space, const saltus_packing *p,
                               const double by[3], int32_t first[3], int32_t end[3])
 {
@@ -265,13 +269,6 @@ static bool sites_of_obstacle(const saltus_space *space, const saltus_packing *p
         end[i] = (int32_t)fmin(fmax(b, 0.0), 2.0 * size);
     }
     return fits;
-}
-
-/* Where a coordinate from -size to 2 size is in the lattice. */
-static int32_t wrapped(const saltus_space *space, int axis, int32_t x)
-{
-    const int32_t size = space->size[axis];
-    return x < 0 ? x + size : x >= size ? x - size : x;
 }
 
 /* Whether an obstacle has room; with `paint` it takes it. Adds the new sites to *n. */
