@@ -12,15 +12,27 @@
 
 #include <udunits2.h>
 
+/* The units that are known, loaded when they are first needed, or when another database is asked
+ * for. UDUNITS never gives back the prefixes of a system, so one serves all readers of the process,
+ * under the lock. */
+static ut_system *known;
+static char known_path[SALTUS_PATH_ROOM];
+
 /* Where a wheel has brought the database along it is taken, unless another one is asked for. */
-static saltus_status open_system(saltus_units *units, saltus_error *err)
+static saltus_status open_system(saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     ut_unit *molar = NULL;
     ut_system *system = NULL;
-    char path[SALTUS_PATH_ROOM];
-    const bool is_here =
-        !getenv("UDUNITS2_XML_PATH") && saltus_beside_package("saltus/udunits/udunits2.xml", path);
+    char path[SALTUS_PATH_ROOM] = "";
+    const char *wanted = getenv("UDUNITS2_XML_PATH");
+    const bool is_here = !wanted && saltus_beside_package("saltus/udunits/udunits2.xml", path);
+    if (wanted) {
+        (void)snprintf(path, sizeof path, "%s", wanted);
+    }
+    if (known && strcmp(path, known_path) == 0) {
+        return SALTUS_OK;
+    }
     (void)ut_set_error_message_handler(ut_ignore);
     system = ut_read_xml(is_here ? path : NULL);
     if (!system) {
@@ -33,7 +45,9 @@ static saltus_status open_system(saltus_units *units, saltus_error *err)
     if (!molar || ut_map_symbol_to_unit("M", UT_UTF8, molar) != UT_SUCCESS) {
         SALTUS_FAIL(SALTUS_E_NO_MEMORY, "memory ran out");
     }
-    units->system = system;
+    ut_free_system(known);
+    known = system;
+    memcpy(known_path, path, sizeof path);
     system = NULL;
 done:
     ut_free(molar);
@@ -42,10 +56,10 @@ done:
 }
 
 /* UDUNITS would also convert a time to a frequency, so the quotient is looked at. */
-static saltus_unit_fit compare(ut_system *system, const char *unit, const char *si, double *factor)
+static saltus_unit_fit compare(const char *unit, const char *si, double *factor)
 {
     saltus_unit_fit fit = SALTUS_UNIT_UNKNOWN;
-    ut_unit *from = ut_parse(system, unit, UT_UTF8), *to = ut_parse(system, si, UT_UTF8);
+    ut_unit *from = ut_parse(known, unit, UT_UTF8), *to = ut_parse(known, si, UT_UTF8);
     ut_unit *quotient = from && to ? ut_divide(from, to) : NULL;
     cv_converter *converter = NULL;
     if (from) {
@@ -66,8 +80,8 @@ static saltus_unit_fit compare(ut_system *system, const char *unit, const char *
     return fit;
 }
 
-saltus_status saltus_units_factor(saltus_units *units, const char *unit, const char *si,
-                                  saltus_unit_fit *fit, double *factor, saltus_error *err)
+saltus_status saltus_units_factor(const char *unit, const char *si, saltus_unit_fit *fit,
+                                  double *factor, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     if (strcmp(unit, si) == 0) {
@@ -81,30 +95,19 @@ saltus_status saltus_units_factor(saltus_units *units, const char *unit, const c
     SALTUS_NEED(text);
     text[0] = '1';
     memcpy(text + (unit[0] == '/'), unit, n);
-    if (!units->system) {
-        SALTUS_TRY(open_system(units, err));
-    }
-    *fit = compare(units->system, text, si, factor);
+    SALTUS_TRY(open_system(err));
+    *fit = compare(text, si, factor);
 done:
     saltus_unlock(SALTUS_UDUNITS);
     saltus_free(text);
     return status;
 }
 
-void saltus_units_free(saltus_units *units)
-{
-    saltus_lock(SALTUS_UDUNITS);
-    ut_free_system(units->system);
-    units->system = NULL;
-    saltus_unlock(SALTUS_UDUNITS);
-}
-
 #else
 
-saltus_status saltus_units_factor(saltus_units *units, const char *unit, const char *si,
-                                  saltus_unit_fit *fit, double *factor, saltus_error *err)
+saltus_status saltus_units_factor(const char *unit, const char *si, saltus_unit_fit *fit,
+                                  double *factor, saltus_error *err)
 {
-    (void)units;
     if (strcmp(unit, si) == 0) {
         *fit = SALTUS_UNIT_FITS;
         *factor = 1.0;
@@ -114,11 +117,6 @@ saltus_status saltus_units_factor(saltus_units *units, const char *unit, const c
                      "the unit '%.40s' cannot be read: built without UDUNITS", unit);
     saltus_error_hint(err, "units that can be read are those of the SI, written as '%s'", si);
     return SALTUS_E_UNAVAILABLE;
-}
-
-void saltus_units_free(saltus_units *units)
-{
-    (void)units;
 }
 
 #endif

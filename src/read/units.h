@@ -4,11 +4,6 @@
 
 #include "core/status.h"
 
-/** The units that are known, loaded when they are first needed. Zero-initialise. */
-typedef struct saltus_units {
-    void *system;
-} saltus_units;
-
 typedef enum saltus_unit_fit {
     SALTUS_UNIT_FITS,
     SALTUS_UNIT_OTHER,   /**< a unit, but of something else */
@@ -21,9 +16,8 @@ typedef enum saltus_unit_fit {
  * @param[out] factor only where the unit fits
  * @retval SALTUS_E_UNAVAILABLE built without UDUNITS, or its database of units is not found
  */
-SALTUS_MUST_CHECK saltus_status saltus_units_factor(saltus_units *units, const char *unit,
-                                                    const char *si, saltus_unit_fit *fit,
-                                                    double *factor, saltus_error *err);
-void saltus_units_free(saltus_units *units);
+SALTUS_MUST_CHECK saltus_status saltus_units_factor(const char *unit, const char *si,
+                                                    saltus_unit_fit *fit, double *factor,
+                                                    saltus_error *err);
 
 #endif

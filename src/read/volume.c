@@ -29,8 +29,8 @@ done:
 }
 
 /* A volume in the compartment's own unit. */
-static saltus_status size_in(const saltus_variable *c, const volume *wanted, saltus_units *units,
-                             double *size, saltus_error *err)
+static saltus_status size_in(const saltus_variable *c, const volume *wanted, double *size,
+                             saltus_error *err)
 {
     static const char *const si[] = {"", "m", "m2", "m3"};
     static const char *const nouns[] = {"", "length", "area", "volume"};
@@ -48,7 +48,7 @@ static saltus_status size_in(const saltus_variable *c, const volume *wanted, sal
         saltus_error_hint(err, "give it as a number without a unit, in that of the model");
         goto done;
     }
-    SALTUS_TRY(saltus_units_factor(units, wanted->unit, si[c->dimensions], &fit, &factor, err));
+    SALTUS_TRY(saltus_units_factor(wanted->unit, si[c->dimensions], &fit, &factor, err));
     if (fit != SALTUS_UNIT_FITS) {
         status =
             saltus_error_set(err, SALTUS_E_INVALID, "'%.40s' is no unit of %s, as '%.100s' has",
@@ -122,7 +122,6 @@ saltus_status saltus_model_set_volume(saltus_model *model, const char *compartme
         return saltus_no_argument(err, __func__);
     }
     saltus_status status = SALTUS_OK;
-    saltus_units units = {0};
     volume wanted = {0};
     double size = 0.0;
     int n = 0;
@@ -139,13 +138,12 @@ saltus_status saltus_model_set_volume(saltus_model *model, const char *compartme
     for (int i = 0; i < (int)model->n_variables; ++i) {
         const saltus_variable *v = &model->variables[i];
         if (is_one ? i == named : is_all && is_volume(v) && !is_left_alone(model, v)) {
-            SALTUS_TRY(size_in(&model->variables[i], &wanted, &units, &size, err));
+            SALTUS_TRY(size_in(&model->variables[i], &wanted, &size, err));
             SALTUS_TRY(saltus_model_resize(model, i, size, err));
             ++n;
         }
     }
     status = n > 0 ? SALTUS_OK : no_compartment(model, compartment, err);
 done:
-    saltus_units_free(&units);
     return status;
 }

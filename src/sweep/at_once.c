@@ -45,7 +45,8 @@ typedef struct at_once {
     /* the sink of a run */
     saltus_sink *open; /* of point `point`, of which there are `n` trajectories; NULL: none yet */
     int64_t point, n;
-    int64_t first; /* point of the run */
+    int64_t first;  /* point of the run */
+    int64_t failed; /* the point that failed; -1: none */
     const volatile int *stop;
 } at_once;
 
@@ -302,7 +303,8 @@ static saltus_status run_segment(at_once *o, const segment *s, saltus_error *err
     saltus_report_add(&o->report, &report);
     o->report.seconds += report.seconds;
     if (status != SALTUS_OK && points.failed >= 0) {
-        saltus_sweep_name_point(o->sweep, s->first + points.failed, err);
+        o->failed = s->first + points.failed;
+        saltus_sweep_name_point(o->sweep, o->failed, err);
     }
 done:
     return status;
@@ -324,6 +326,7 @@ static saltus_status run_all(at_once *o, saltus_error *err)
                 *err = s->error;
             }
             if (s->status != SALTUS_E_UNSUPPORTED && s->status != SALTUS_E_CANCELLED) {
+                o->failed = s->failed;
                 saltus_sweep_name_point(o->sweep, s->failed, err);
             }
             return s->status;
@@ -391,14 +394,15 @@ done:
 saltus_status saltus_sweep_run_at_once(const saltus_sweep *sweep,
                                        const saltus_sweep_options *options,
                                        const saltus_backend *backend, const saltus_sweep_sink *sink,
-                                       int64_t *delivered, saltus_run_report *report,
-                                       saltus_error *err)
+                                       int64_t *delivered, int64_t *failed,
+                                       saltus_run_report *report, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     at_once o = {.sweep = sweep,
                  .options = options,
                  .sink = sink,
                  .point = saltus_sweep_begin(options),
+                 .failed = -1,
                  .stop = options->run.stop};
     (void)pthread_mutex_init(&o.lock, NULL);
     SALTUS_TRY(set_up(&o, backend, err));
@@ -422,6 +426,7 @@ done:
     saltus_free(o.row);
     saltus_free(o.variables);
     *delivered = o.point;
+    *failed = o.failed;
     *report = o.report;
     return status;
 }

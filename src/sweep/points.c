@@ -136,6 +136,18 @@ done:
     return status;
 }
 
+void saltus_points_fail(saltus_sweep_run_state *r, int64_t point, const saltus_error *error)
+{
+    if (point < r->failed) {
+        r->failed = point;
+        r->failure = *error;
+    }
+    if (r->delivered == r->failed) {
+        saltus_workers_fail(&r->workers, r->failure.code, &r->failure);
+    }
+    (void)pthread_cond_broadcast(&r->workers.changed);
+}
+
 /* Wait for the point's turn and deliver it. The lock is held. */
 void saltus_points_deliver(saltus_sweep_run_state *r, int64_t point, saltus_sink *sink,
                            const saltus_run_report *report)
@@ -154,7 +166,7 @@ void saltus_points_deliver(saltus_sweep_run_state *r, int64_t point, saltus_sink
     }
     ++r->delivered;
     saltus_report_add(&r->report, report);
-    (void)pthread_cond_broadcast(&r->workers.changed);
+    saltus_points_fail(r, r->failed, &r->failure); /* if it is that one's turn */
 }
 
 /* Take the next point when it is not too far ahead; -1: there is none. The lock is held. */
@@ -165,10 +177,10 @@ int64_t saltus_points_take(saltus_sweep_run_state *r)
     }
     const int64_t point = r->next++;
     while (point - r->delivered >= SALTUS_POINTS_AHEAD * r->n_all &&
-           r->workers.status == SALTUS_OK) {
+           r->workers.status == SALTUS_OK && point < r->failed) {
         (void)pthread_cond_wait(&r->workers.changed, &r->workers.lock);
     }
-    return r->workers.status == SALTUS_OK ? point : -1;
+    return r->workers.status == SALTUS_OK && point < r->failed ? point : -1;
 }
 
 /* A point that took long and has to wait for its turn is kept as a whole. The lock is held. */
@@ -235,6 +247,8 @@ static saltus_status work(void *user, int number, saltus_error *err)
         }
         if (status != SALTUS_E_CANCELLED) {
             saltus_sweep_name_point(r->sweep, point, err);
+            saltus_points_fail(r, point, err);
+            status = SALTUS_OK; /* of this worker: others have points before this one */
         }
     }
     (void)pthread_mutex_unlock(&r->workers.lock);
@@ -349,6 +363,31 @@ static bool goes_at_once(const saltus_sweep_run_state *r)
            !o->run.checkpoint && saltus_ranks_count(o->run.ranks) == 1;
 }
 
+/* All points as one run. Where one fails, those before it that are not delivered are run again
+ * without it. SALTUS_E_UNSUPPORTED: the points are left to the workers. */
+static saltus_status run_at_once(saltus_sweep_run_state *r, saltus_sweep_options *o,
+                                 saltus_error *err)
+{
+    saltus_status status;
+    for (;;) {
+        saltus_run_report report;
+        int64_t failed;
+        status = saltus_sweep_run_at_once(r->sweep, o, r->backend, r->sink, &r->delivered, &failed,
+                                          &report, err);
+        saltus_report_add(&r->report, &report);
+        r->next = r->delivered;
+        if (failed >= 0) {
+            saltus_points_fail(r, failed, err);
+        }
+        if (failed <= r->delivered || r->sink->add) {
+            return status;
+        }
+        o->n_points = failed - o->first_point;
+        o->n_done = r->delivered - o->first_point;
+        o->run.warn = NULL; /* it has been told */
+    }
+}
+
 saltus_status saltus_sweep_run(const saltus_sweep *sweep, const saltus_sweep_options *options,
                                const saltus_sweep_sink *sink, saltus_run_report *report,
                                saltus_error *err)
@@ -373,8 +412,11 @@ saltus_status saltus_sweep_run(const saltus_sweep *sweep, const saltus_sweep_opt
     saltus_ranks *ranks = options->run.ranks;
     saltus_model *model = NULL;
     saltus_plan *plan = NULL;
-    saltus_sweep_run_state r = {
-        .sweep = sweep, .options = &chosen, .sink = sink, .start = saltus_now()};
+    saltus_sweep_run_state r = {.sweep = sweep,
+                                .options = &chosen,
+                                .sink = sink,
+                                .failed = INT64_MAX,
+                                .start = saltus_now()};
     saltus_workers_init(&r.workers);
     SALTUS_TRY(saltus_sweep_check_options(sweep, options, err));
     chosen.run.n_done = 0; /* of a point */
@@ -384,15 +426,14 @@ saltus_status saltus_sweep_run(const saltus_sweep *sweep, const saltus_sweep_opt
     SALTUS_TRY(saltus_points_share(&r, 0, err));
     if (goes_at_once(&r)) {
         saltus_error at_once = {0};
-        status = saltus_sweep_run_at_once(sweep, &chosen, r.backend, sink, &r.delivered, &r.report,
-                                          &at_once);
+        status = run_at_once(&r, &chosen, &at_once);
+        if (r.failed == r.delivered) {
+            at_once = r.failure;
+        }
         if (status != SALTUS_E_UNSUPPORTED) {
-            if (status != SALTUS_OK && err) {
-                *err = at_once;
-            }
+            status = saltus_error_pass(err, &at_once);
             goto done;
         }
-        r.next = r.delivered;
     }
     SALTUS_TRY(join_ranks(&r, &model, &plan, err));
     r.is_here = r.n_workers == 1 && !r.plan && r.backend->ops->kind == SALTUS_ON_CPU &&

@@ -20,6 +20,8 @@ typedef struct saltus_sweep_run {
     const saltus_plan *plan;  /**< of the first point; NULL: there are no other ranks */
     saltus_workers workers;
     int64_t next, delivered; /**< points */
+    int64_t failed;          /**< the first point known to fail, which ends the sweep when those */
+    saltus_error failure;    /**< before it are delivered; INT64_MAX: none */
     double start;            /**< saltus_now */
     saltus_run_report report;
 } saltus_sweep_run_state;
@@ -36,8 +38,10 @@ SALTUS_MUST_CHECK saltus_status saltus_point_run(saltus_sweep_run_state *r, salt
                                                  int64_t point, saltus_sink **sink,
                                                  saltus_checkpoint **checkpoint,
                                                  saltus_run_report *report, saltus_error *err);
-/** The next point when it is not too far ahead, else wait for that; -1: there is none. The lock is
- * held, as below. */
+/** A point has failed: none behind it is taken, and the workers fail as soon as those before it are
+ * delivered. The lock is held, as below. */
+void saltus_points_fail(saltus_sweep_run_state *r, int64_t point, const saltus_error *error);
+/** The next point when it is not too far ahead, else wait for that; -1: there is none. */
 int64_t saltus_points_take(saltus_sweep_run_state *r);
 /** Wait for a point's turn and deliver it. */
 void saltus_points_deliver(saltus_sweep_run_state *r, int64_t point, saltus_sink *sink,

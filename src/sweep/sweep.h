@@ -70,13 +70,14 @@ void saltus_sweep_name_point(const struct saltus_sweep *sweep, int64_t point, sa
  * saltus_sweep_run as one run of a device that takes many points at once (at_once.c).
  *
  * @param[out] delivered points
+ * @param[out] failed    the point that failed; -1: none, or no one point
  * @retval SALTUS_E_UNSUPPORTED the points do not have one kernel: those that are left have to be
  *                              run one by one
  */
-SALTUS_MUST_CHECK saltus_status
-saltus_sweep_run_at_once(const struct saltus_sweep *sweep, const saltus_sweep_options *options,
-                         const struct saltus_backend *backend, const saltus_sweep_sink *sink,
-                         int64_t *delivered, saltus_run_report *report, saltus_error *err);
+SALTUS_MUST_CHECK saltus_status saltus_sweep_run_at_once(
+    const struct saltus_sweep *sweep, const saltus_sweep_options *options,
+    const struct saltus_backend *backend, const saltus_sweep_sink *sink, int64_t *delivered,
+    int64_t *failed, saltus_run_report *report, saltus_error *err);
 
 /** Take names and values from a table (design_file.c). SALTUS_E_IO, SALTUS_E_INVALID,
  * SALTUS_E_NO_MEMORY. */

@@ -134,11 +134,11 @@ SALTUS_MUST_CHECK saltus_status saltus_results_quantiles(const saltus_results *r
 SALTUS_MUST_CHECK saltus_status saltus_results_summarise_derived(const saltus_results *r, FILE *out,
                                                                  saltus_error *err);
 
-/** Points of a sweep, 1 of a run; "NAME," of every axis of a sweep, "varied:NAME," when there is a
- * column of that name as well; and "VALUE," of every axis at the point that is read, to be freed
- * with saltus_free. */
+/** Points of a sweep, 1 of a run; "NAME," of every axis of a sweep, "varied:NAME," when a column of
+ * what is recorded, or of the table's own, such as "run,time", has that name as well; and "VALUE,"
+ * of every axis at the point that is read, to be freed with saltus_free. */
 int64_t saltus_results_n_swept(const saltus_results *r);
-void saltus_results_put_axes(const saltus_results *r, FILE *out);
+void saltus_results_put_axes(const saltus_results *r, const char *own, FILE *out);
 char *saltus_results_point_prefix(const saltus_results *r);
 
 /** SALTUS_E_INVALID for a quantile that is none. */

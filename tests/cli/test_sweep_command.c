@@ -450,7 +450,6 @@ static void wrong_sweeps_leave_nothing(void **state)
     assert_refused(&o, 2, "is no HDF5 file");
 }
 
-/* A point's run may fail when those before it are done: they stay, and the message names it. */
 static void what_is_varied_need_not_be_set(void **state)
 {
     (void)state;
@@ -486,6 +485,7 @@ static void amounts_that_are_rounded_are_told(void **state)
     }
 }
 
+/* A point's run may fail when those before it are done: they stay, and the message names it. */
 static void failing_points_are_named(void **state)
 {
     (void)state;
@@ -497,6 +497,68 @@ static void failing_points_are_named(void **state)
     char *text = printed("export", "s.h5");
     assert_int_equal(count_lines(text), 1 + 3 * 5 * 3);
     free(text);
+}
+
+/* No two columns of a table have one name. */
+static void what_is_varied_has_a_name_of_its_own(void **state)
+{
+    (void)state;
+    write_file("names.yaml",
+               "species: {run: 10, B: 3}\nparameters: {time: 1, quantity: 2, low: 4}\n"
+               "reactions: {r: run -> B @ quantity}\n");
+    static const struct {
+        const char *options, *verb, *head;
+    } cases[] = {
+        {"--derive mean:B", "stats --derived", "varied:quantity,time,low,quantity,runs,mean,sd\n"},
+        {"--derive mean:B", "stats --csv", "quantity,varied:time,low,time,run-mean,B-mean,"},
+        {"--derive mean:B", "export --derived", "quantity,time,low,run,mean:B\n"},
+        {"", "export", "quantity,varied:time,low,run,time,run,B\n"},
+        {"--record histogram", "export --histogram",
+         "quantity,varied:time,varied:low,time,species,low,high,count\n"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        outcome o = saltus("sweep names.yaml --vary quantity=list:1,2 --vary time=list:4 --vary "
+                           "low=list:5 --until 1 --points 2 %s --overwrite -q -o names.h5",
+                           cases[i].options);
+        assert_done(&o);
+        o = saltus("%s names.h5", cases[i].verb);
+        assert_int_equal(o.code, 0);
+        assert_int_equal(strncmp(o.out, cases[i].head, strlen(cases[i].head)), 0);
+    }
+}
+
+/* Points before one that fails are done, whoever simulates them and however soon it fails: of few
+ * points each is a run, of many all are one. */
+static void points_before_one_that_fails_are_done(void **state)
+{
+    (void)state;
+    write_file(
+        "soon.yaml",
+        "species: {A: 1000, B: 0}\nparameters: {k: 100, bad: 0}\nreactions:\n"
+        "  there: A -> B @ k\n  back: B -> A @ k\n"
+        "  never: {equation: 0 -> B, law: 'piecewise(0, time < 0.0005, 1/(1 - bad) - 1)'}\n");
+    FILE *f = fopen("many.csv", "w");
+    assert_non_null(f);
+    (void)fprintf(f, "bad\n");
+    for (int i = 0; i < 400; ++i) {
+        (void)fprintf(f, "%d\n", i == 3 || i == 5);
+    }
+    assert_int_equal(fclose(f), 0);
+    static const struct {
+        const char *options;
+        int points, runs;
+    } cases[] = {{"--vary bad=list:0,1,0,1,0,0,0,0,0,0,0,0 --runs 20 --until 20", 1, 20},
+                 {"--design file:many.csv --runs 1 --until 0.1", 3, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        for (int threads = 1; threads <= 3; threads += 2) {
+            const outcome o = saltus("sweep soon.yaml %s --points 2 --threads %d --overwrite -q "
+                                     "-o soon.h5",
+                                     cases[i].options, threads);
+            assert_refused(&o, 1, "at bad = 1: ");
+            char *text = printed("export", "soon.h5");
+            assert_int_equal(count_lines(text), 1 + cases[i].points * cases[i].runs * 2);
+            free(text);
+        }
+    }
 }
 
 /* The lines of a sweep that ended early are the first of the whole one's. */
@@ -590,6 +652,8 @@ int main(void)
         TEST(what_is_varied_need_not_be_set),
         TEST(amounts_that_are_rounded_are_told),
         TEST(failing_points_are_named),
+        TEST(what_is_varied_has_a_name_of_its_own),
+        TEST(points_before_one_that_fails_are_done),
         TEST(interrupted_sweeps_keep_the_points_before),
         TEST(size_limits_leave_the_points_before),
     };

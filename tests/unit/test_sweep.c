@@ -434,6 +434,29 @@ static void waves_have_amplitude_and_period(void **state)
     ASSERT_IS(of(SALTUS_DERIVE_AMPLITUDE, 0, x, 0, 1001), 100);
 }
 
+/* Samples that are no numbers, wherever they stand, are passed over. */
+static void what_is_no_number_is_passed_over(void **state)
+{
+    double x[300], y[300];
+    (void)state;
+    for (int i = 0; i < 300; ++i) {
+        x[i] = sin(0.2 * i + 0.3);
+        y[i] = i == 0 || i == 157 || i == 299 ? NAN : x[i];
+    }
+    for (int q = SALTUS_DERIVE_MIN; q <= SALTUS_DERIVE_PERIOD; ++q) {
+        if (q != SALTUS_DERIVE_FINAL) {
+            ASSERT_IS(of((saltus_quantity)q, 0, y, 0, 300), of((saltus_quantity)q, 0, x, 0, 300));
+        }
+    }
+    assert_true(isnan(of(SALTUS_DERIVE_MEAN, 0, y, 0, 300)));
+    assert_true(isnan(of(SALTUS_DERIVE_FINAL, 0, y, 0, 300)));
+    ASSERT_IS(of(SALTUS_DERIVE_PASSAGE, -2, y, 0, 300), 0.1);
+    ASSERT_IS(of(SALTUS_DERIVE_ABOVE, -2, y, 0, 300), 297.0 / 300);
+    for (int q = SALTUS_DERIVE_MEAN; q <= SALTUS_DERIVE_PASSAGE; ++q) { /* all of them */
+        assert_true(isnan(of((saltus_quantity)q, 0, y, 0, 1)));
+    }
+}
+
 static void what_does_not_oscillate(void **state)
 {
     double x[300];
@@ -604,6 +627,7 @@ int main(void)
         cmocka_unit_test(sobol_has_property_a),
         cmocka_unit_test(simple_quantities),
         cmocka_unit_test(waves_have_amplitude_and_period),
+        cmocka_unit_test(what_is_no_number_is_passed_over),
         cmocka_unit_test(what_does_not_oscillate),
         cmocka_unit_test(what_comes_before_the_first_extremum_is_none),
         cmocka_unit_test(rows_are_those_of_freezing),

@@ -48,17 +48,33 @@ SALTUS_FN double saltus_series_at(const saltus_series *x, int64_t i)
     return x->is_count ? (double)x->counts[i * x->stride] : x->reals[i * x->stride];
 }
 
-/* Sample of the least value, or of the greatest. */
+/* The first sample that is a number; the last one when none is. */
+SALTUS_FN int64_t saltus_series_begin(const saltus_series *x)
+{
+    int64_t i = 0;
+    while (i + 1 < x->n && saltus_series_at(x, i) != saltus_series_at(x, i)) {
+        ++i;
+    }
+    return i;
+}
+
+/* Sample of the least value, or of the greatest; NaN is passed over. */
 SALTUS_FN int64_t saltus_series_extreme(const saltus_series *x, double sign)
 {
-    int64_t best = 0;
-    double most = sign * saltus_series_at(x, 0);
-    for (int64_t i = 1; i < x->n; ++i) {
+    int64_t best = saltus_series_begin(x);
+    double most = sign * saltus_series_at(x, best);
+    for (int64_t i = best + 1; i < x->n; ++i) {
         const double here = sign * saltus_series_at(x, i);
         best = here > most ? i : best;
         most = here > most ? here : most;
     }
     return best;
+}
+
+SALTUS_FN double saltus_series_time(const saltus_series *x, int64_t i)
+{
+    const double here = saltus_series_at(x, i);
+    return here == here ? x->times[i] : SALTUS_NAN;
 }
 
 /* Peaks and troughs take turns; one is found when the samples have left it by the prominence. What
@@ -68,12 +84,13 @@ SALTUS_FN double saltus_series_oscillation(const saltus_series *x, int wants_per
     const double low = saltus_series_at(x, saltus_series_extreme(x, -1.0)),
                  high = saltus_series_at(x, saltus_series_extreme(x, 1.0));
     const double least = saltus_prominence * (high - low);
-    double peak = saltus_series_at(x, 0), trough = peak;
-    int64_t peak_at = 0, n_heights = 0, n_peaks = 0;
+    const int64_t begin = saltus_series_begin(x);
+    double peak = saltus_series_at(x, begin), trough = peak;
+    int64_t peak_at = begin, n_heights = 0, n_peaks = 0;
     double heights = 0.0, last = 0.0, first_peak = 0.0, last_peak = 0.0;
     int direction = 0, has_last = 0; /* 1: upwards, a peak is to come */
-    for (int64_t i = 1; i < x->n && least > 0.0; ++i) {
-        const double here = saltus_series_at(x, i);
+    for (int64_t i = begin + 1; i < x->n && least > 0.0; ++i) {
+        const double here = saltus_series_at(x, i); /* NaN compares with nothing */
         peak_at = here > peak ? i : peak_at;
         peak = here > peak ? here : peak;
         trough = here < trough ? here : trough;
@@ -101,7 +118,7 @@ SALTUS_FN double saltus_series_oscillation(const saltus_series *x, int wants_per
     if (wants_period) {
         return n_peaks > 1 ? (last_peak - first_peak) / (double)(n_peaks - 1) : SALTUS_NAN;
     }
-    return n_heights > 0 ? heights / (double)n_heights : 0.0;
+    return n_heights > 0 ? heights / (double)n_heights : peak == peak ? 0.0 : SALTUS_NAN;
 }
 
 /* The first sample at the threshold or above; n when there is none. */
@@ -134,9 +151,9 @@ SALTUS_FN double saltus_derive_series(const saltus_derive *d, const saltus_serie
     case SALTUS_DERIVE_MAX:
         return saltus_series_at(x, saltus_series_extreme(x, 1.0));
     case SALTUS_DERIVE_TMIN:
-        return x->times[saltus_series_extreme(x, -1.0)];
+        return saltus_series_time(x, saltus_series_extreme(x, -1.0));
     case SALTUS_DERIVE_TMAX:
-        return x->times[saltus_series_extreme(x, 1.0)];
+        return saltus_series_time(x, saltus_series_extreme(x, 1.0));
     case SALTUS_DERIVE_FINAL:
         return saltus_series_at(x, x->n - 1);
     case SALTUS_DERIVE_AMPLITUDE:

@@ -272,6 +272,5 @@ saltus_status saltus_yaml_lattice(const saltus_yaml_reader *r, const saltus_yaml
     SALTUS_TRY(refuse_events(&l));
     SALTUS_TRY(read_fields(&l, node));
 done:
-    saltus_units_free(&l.units);
     return status;
 }

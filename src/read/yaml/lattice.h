@@ -9,7 +9,6 @@
 typedef struct saltus_lattice_reader {
     const saltus_yaml_reader *yaml;
     saltus_space *space;
-    saltus_units units;
 } saltus_lattice_reader;
 
 /** What a number may measure: its unit in SI, and what the number in that unit is multiplied by. */

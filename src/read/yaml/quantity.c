@@ -42,7 +42,7 @@ saltus_status saltus_read_quantity(saltus_lattice_reader *l, const saltus_yaml_n
     }
     for (int i = 0; i < q->n_measures && fit != SALTUS_UNIT_FITS; ++i) {
         saltus_error problem = {0};
-        status = saltus_units_factor(&l->units, text, q->measures[i].si, &fit, &factor, &problem);
+        status = saltus_units_factor(text, q->measures[i].si, &fit, &factor, &problem);
         if (status != SALTUS_OK) {
             (void)saltus_yaml_fail(l->yaml, node, status, "%s: %.200s", what, problem.message);
             saltus_error_hint(l->yaml->err, "%s", problem.hint);

@@ -122,7 +122,7 @@ saltus_status saltus_yaml_measure(const saltus_yaml_reader *r, const saltus_yaml
         print_power(own, sizeof own, "mol", out->amount);
         print_power(own, sizeof own, "L", out->volume);
         print_power(own, sizeof own, time, out->time);
-        status = saltus_units_factor(r->units, unit, own[0] ? own : "1", &fit, &factor, &problem);
+        status = saltus_units_factor(unit, own[0] ? own : "1", &fit, &factor, &problem);
         if (status != SALTUS_OK) {
             (void)saltus_yaml_fail(r, node, status, "%s: %.200s", what, problem.message);
             saltus_error_hint(r->err, "%s", problem.hint);
@@ -160,7 +160,7 @@ saltus_status saltus_yaml_time_unit(const saltus_yaml_reader *r, const saltus_ya
     SALTUS_TRY(saltus_yaml_text(r, node, "time", &text));
     const bool is_name = isalpha((unsigned char)text[0]) && text[name_length(text)] == '\0';
     if (is_name) {
-        status = saltus_units_factor(r->units, text, "s", &fit, &factor, &problem);
+        status = saltus_units_factor(text, "s", &fit, &factor, &problem);
     }
     if (status != SALTUS_OK) {
         (void)saltus_yaml_fail(r, node, status, "time: %.200s", problem.message);

@@ -13,7 +13,6 @@ typedef struct saltus_yaml_reader {
     double mole;             /**< molecules per mole that are asked for; 0: none */
     saltus_archive *archive; /**< of files that it names, or NULL */
     saltus_error *err;
-    saltus_units *units;
     bool has_lattice; /**< reactions may leave their rates to it */
     bool has_sbml;    /**< the model is that of an SBML file */
 } saltus_yaml_reader;

@@ -427,12 +427,8 @@ static saltus_status parse_text(const saltus_source_text *source, saltus_model *
     saltus_status status = SALTUS_OK;
     saltus_arena arena = {0};
     const saltus_yaml_node *root = NULL;
-    saltus_units units = {0};
-    saltus_yaml_reader r = {.name = source->name,
-                            .mole = source->mole,
-                            .archive = source->archive,
-                            .units = &units,
-                            .err = err};
+    saltus_yaml_reader r = {
+        .name = source->name, .mole = source->mole, .archive = source->archive, .err = err};
     SALTUS_TRY(saltus_model_begin(source, &r.model, err));
     SALTUS_TRY(saltus_yaml_load(source->text, source->size, source->name, &arena, &root, err));
     if (!root || saltus_yaml_is_nothing(root)) {
@@ -448,7 +444,6 @@ static saltus_status parse_text(const saltus_source_text *source, saltus_model *
     *out = r.model;
     r.model = NULL;
 done:
-    saltus_units_free(&units);
     saltus_model_destroy(r.model);
     saltus_arena_free(&arena);
     return status;

@@ -78,7 +78,7 @@ saltus_status saltus_results_print_derived(const saltus_results *r, FILE *out, s
     locale_t saved;
     const locale_t plain = saltus_plain_numbers(&saved);
     SALTUS_TRY(load(r, &values, err));
-    saltus_results_put_axes(r, out);
+    saltus_results_put_axes(r, "run", out);
     (void)fputs("run", out);
     for (int d = 0; d < r->n_derived; ++d) {
         (void)fputc(',', out);
@@ -169,7 +169,7 @@ saltus_status saltus_results_print_derived_table(const saltus_results *r,
     const locale_t plain = saltus_plain_numbers(&saved);
     SALTUS_TRY(saltus_table_options_check(&o, err));
     SALTUS_TRY(load(r, &values, err));
-    saltus_results_put_axes(r, out);
+    saltus_results_put_axes(r, "quantity,runs,mean,sd", out);
     (void)fputs("quantity,runs,mean,sd", out);
     saltus_results_put_heads(&o, out);
     (void)fputc('\n', out);

@@ -85,7 +85,7 @@ saltus_status saltus_results_print_histograms(const saltus_results *r, FILE *out
                                "end has none");
         goto done;
     }
-    saltus_results_put_axes(r, out);
+    saltus_results_put_axes(r, "time,species,low,high,count", out);
     saltus_results_put_time(r, out);
     (void)fputs(",species,low,high,count\n", out);
     for (; view.at < saltus_results_n_swept(r); ++view.at) {

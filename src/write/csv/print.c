@@ -1,6 +1,7 @@
 #include "write/results.h"
 
 #include "core/file.h"
+#include "core/list.h"
 #include "core/memory.h"
 #include "core/number.h"
 #include "write/numbers.h"
@@ -47,9 +48,14 @@ void saltus_results_put_names(const saltus_results *r, FILE *out, const char *su
     }
 }
 
-static bool is_recorded(const saltus_results *r, const char *name)
+static bool is_column(const saltus_results *r, const char *own, const char *name)
 {
     bool found = false;
+    const char *item;
+    size_t length;
+    while (saltus_list_next(&own, &item, &length)) {
+        found = found || (strlen(name) == length && memcmp(name, item, length) == 0);
+    }
     for (int c = 0; c < r->n_counts; ++c) {
         found = found || strcmp(r->count_names[c], name) == 0;
     }
@@ -59,10 +65,10 @@ static bool is_recorded(const saltus_results *r, const char *name)
     return found;
 }
 
-void saltus_results_put_axes(const saltus_results *r, FILE *out)
+void saltus_results_put_axes(const saltus_results *r, const char *own, FILE *out)
 {
     for (int a = 0; a < r->n_axes; ++a) {
-        saltus_results_put_name(out, is_recorded(r, r->axis_names[a]) ? "varied:" : "",
+        saltus_results_put_name(out, is_column(r, own, r->axis_names[a]) ? "varied:" : "",
                                 r->axis_names[a], "");
         (void)fputc(',', out);
     }
@@ -286,7 +292,7 @@ saltus_status saltus_results_print_csv(const saltus_results *r, FILE *out, saltu
     }
     const saltus_box size = piece_size(&view);
     SALTUS_TRY(allocate_piece(&view, &piece, size, err));
-    saltus_results_put_axes(r, out);
+    saltus_results_put_axes(r, "run,time", out);
     (void)fputs("run,", out);
     saltus_results_put_time(r, out);
     saltus_results_put_names(r, out, "");

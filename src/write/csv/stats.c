@@ -155,7 +155,7 @@ void saltus_results_put_heads(const saltus_table_options *o, FILE *out)
 
 static void put_heads(const saltus_results *r, const saltus_table_options *o, FILE *out)
 {
-    saltus_results_put_axes(r, out);
+    saltus_results_put_axes(r, "time", out);
     saltus_results_put_time(r, out);
     saltus_results_put_names(r, out, "-mean");
     saltus_results_put_names(r, out, "-sd");
