@@ -473,7 +473,8 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_print_reaction(const sal
  * Tell the unit of time.
  *
  * @param model may be NULL
- * @return such as "s", valid as long as the model; "" when the model names none
+ * @return such as "s", valid as long as the model; "" when the model names none, or is one of
+ *         SBML, whose units serve conversions alone
  */
 SALTUS_API const char *saltus_model_time_unit(const saltus_model *model);
 /**
