@@ -71,6 +71,9 @@ static void nothing_is_replaced_unasked(void **state)
         {"sweep decay.yaml --vary k=list:1,2 --until 1 -o t.h5", "t.h5: exists and is a result"},
         {"stats pipe", "it is a named pipe, not a file"},
         {"stats /dev/null", "it is a device, not a file"},
+        {"resume pipe", "it is a named pipe, not a file"},
+        {"merge pipe -o m.h5", "it is a named pipe, not a file"},
+        {"run decay.yaml --until 1 --append -o pipe", "it is a named pipe, not a file"},
         {"info pipe", "it is a named pipe, not a file"},
     };
     (void)state;

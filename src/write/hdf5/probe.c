@@ -281,12 +281,19 @@ static void finish_looker(looker *l, saltus_h5_kind *kinds)
     l->process = 0;
 }
 
-/* Each child has a share of the files; another goes on behind a file that has ended it. */
+/* Each child has a share of the files; another goes on behind a file that has ended it. What is no
+ * file, which HDF5 may wait for, is refused. */
 static saltus_status look_with(look *how, int n_lookers, const char *const *paths, int n,
                                saltus_h5_kind *kinds, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     looker all[MOST_LOOKERS] = {0};
+    for (int i = 0; i < n; ++i) {
+        struct stat about;
+        int fd = -1;
+        SALTUS_TRY(saltus_open_regular(paths[i], 0, &fd, &about, err));
+        (void)close(fd);
+    }
     for (int i = 0; i < n_lookers; ++i) {
         all[i].at = (int)((int64_t)n * i / n_lookers);
         all[i].end = (int)((int64_t)n * (i + 1) / n_lookers);
@@ -328,10 +335,6 @@ saltus_status saltus_results_open(const char *path, saltus_results **out, saltus
     }
     saltus_status status = SALTUS_OK;
     saltus_h5_kind kind;
-    struct stat about;
-    int fd = -1;
-    SALTUS_TRY(saltus_open_regular(path, 0, &fd, &about, err));
-    (void)close(fd);
     SALTUS_TRY(saltus_h5_probe(path, &kind, err));
     if (kind == SALTUS_H5_DEADLY) {
         status = saltus_error_set(err, SALTUS_E_IO,
