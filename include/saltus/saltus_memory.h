@@ -84,14 +84,16 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status
 saltus_memory_open(const saltus_plan *plan, const saltus_run_options *run, int64_t n_points,
                    const saltus_memory_options *options, saltus_memory **out, saltus_error *err);
 /**
- * Give the sink to hand to saltus_run, once.
+ * Give the sink to hand to saltus_run, once. A run of another plan or with other options than it
+ * was opened for is refused (SALTUS_E_INVALID), and so is a second one.
  *
  * @param memory may be NULL
  * @return valid until saltus_memory_close; NULL when it is of a sweep
  */
 SALTUS_API const saltus_sink *saltus_memory_sink(saltus_memory *memory);
 /**
- * Give the sink to hand to saltus_sweep_run, once.
+ * Give the sink to hand to saltus_sweep_run, once. Points with other times, seed or numbers of
+ * trajectories than it was opened for are refused (SALTUS_E_INVALID).
  *
  * @param memory may be NULL
  * @return valid until saltus_memory_close; NULL when it is of a run

@@ -216,7 +216,9 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_hdf5_sink_open(
     const char *path, const saltus_plan *plan, const saltus_run_options *run,
     const saltus_hdf5_options *options, saltus_hdf5_sink **out, saltus_error *err);
 /**
- * Give the sink to hand to saltus_run.
+ * Give the sink to hand to saltus_run, once. A run of another plan, or with another seed, other
+ * numbers of trajectories or other times than it was opened for is refused (SALTUS_E_INVALID), and
+ * so is a second one.
  *
  * @param sink may be NULL
  * @return valid until saltus_hdf5_sink_close; NULL without a sink

@@ -36,6 +36,8 @@ typedef struct saltus_frame {
     const int32_t *column_of; /**< [species] its column of counts; -1: it is not recorded */
 } saltus_frame;
 
+struct saltus_run_options;
+
 /** A read-only view of the samples of some trajectories, valid until the sink returns. */
 typedef struct saltus_block {
     const int64_t *trajectories; /**< [n_trajectories] their numbers, rising; consecutive except
@@ -97,6 +99,10 @@ typedef struct saltus_sink {
     /** NULL, or called between two deliveries: what it has had so far, as bytes that are to be kept
      * with what is under way; only the library's own know how to go on from them. */
     saltus_status (*store)(void *user, void **bytes, size_t *size, saltus_error *err);
+    /** NULL, or called before a run simulates anything, on the thread that called saltus_run: what
+     * is going to come. A status other than SALTUS_OK is the run's. */
+    saltus_status (*begin)(void *user, const saltus_plan *plan,
+                           const struct saltus_run_options *options, saltus_error *err);
 } saltus_sink;
 
 /* ------------------------------------------------------------------------------------------------

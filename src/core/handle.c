@@ -5,11 +5,12 @@
 #include <stddef.h>
 
 static saltus_handle *alive;
+static uint64_t n_made;
 
 void saltus_handle_add(saltus_handle *handle, saltus_handle_kind kind)
 {
     saltus_lock(SALTUS_HANDLES);
-    *handle = (saltus_handle){.next = alive, .kind = kind};
+    *handle = (saltus_handle){.next = alive, .kind = kind, .number = ++n_made};
     if (alive) {
         alive->before = handle;
     }

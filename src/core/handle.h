@@ -3,6 +3,7 @@
 #define SALTUS_CORE_HANDLE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 typedef enum saltus_handle_kind {
     SALTUS_HANDLE_MODEL,
@@ -22,6 +23,7 @@ typedef enum saltus_handle_kind {
 typedef struct saltus_handle {
     struct saltus_handle *before, *next;
     saltus_handle_kind kind;
+    uint64_t number; /**< no other handle of the process has or had it */
 } saltus_handle;
 
 /** From now on alive. Any thread may call. */

@@ -515,6 +515,9 @@ saltus_status saltus_run_at_points(const saltus_plan *plan, const saltus_run_opt
     (void)pthread_mutex_init(&r.tracer.lock, NULL);
     saltus_workers_init(&r.workers);
     SALTUS_TRY(saltus_run_options_check(plan, options, err));
+    if (sink->begin) {
+        SALTUS_TRY(sink->begin(sink->user, plan, options, err));
+    }
     SALTUS_TRY(join_ranks(&r, err));
     r.is_here = n_all(&r) == 1 && plan->backend->ops->kind == SALTUS_ON_CPU && !options->progress &&
                 !options->checkpoint;

@@ -184,7 +184,15 @@ static void begin_segment(const at_once *o, segment *s, const segment *before)
 
 static saltus_status open_point(at_once *o, saltus_error *err)
 {
-    return o->sink->open(o->sink->user, o->point, o->plan, &o->open, err);
+    saltus_status status = SALTUS_OK;
+    saltus_run_options run = o->options->run;
+    run.first_trajectory += o->point * saltus_sweep_apart(o->options);
+    SALTUS_TRY(o->sink->open(o->sink->user, o->point, o->plan, &o->open, err));
+    if (o->open->begin) {
+        status = o->open->begin(o->open->user, o->plan, &run, err);
+    }
+done:
+    return status;
 }
 
 /* Blocks come by rising numbers; of a run that ends early some may be missing or not whole. */

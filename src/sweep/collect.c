@@ -1,6 +1,7 @@
 #include "sweep/collect.h"
 
 #include "core/memory.h"
+#include "core/number.h"
 #include "core/tally.h"
 
 #include <string.h>
@@ -71,11 +72,33 @@ done:
     return status;
 }
 
+/* Of another run than it was made for nothing is taken. */
+static saltus_status check_room(const saltus_collector *c, const saltus_block *b, saltus_error *err)
+{
+    const saltus_collection *w = c->what;
+    saltus_status status = SALTUS_OK;
+    if (b->n_trajectories > w->n_runs - c->n) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "there is room for %lld %s only", (long long)w->n_runs,
+                    saltus_plural(w->n_runs, "trajectory", "trajectories"));
+    }
+    if (b->reduced ? b->reduced->statistics.width != c->statistics.width
+                   : b->n_points != w->n_times) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "there is room for %lld sample %s only",
+                    (long long)w->n_times, saltus_plural(w->n_times, "time", "times"));
+    }
+    if (b->n_counts != w->n_counts || b->n_observables != w->n_observables) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "the model records other species here than elsewhere");
+    }
+done:
+    return status;
+}
+
 static saltus_status add(void *user, const saltus_block *b, void *prepared, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
     saltus_collector *c = user;
     (void)prepared;
+    SALTUS_TRY(check_room(c, b, err));
     if (b->reduced) {
         SALTUS_TRY(saltus_collector_add_reduced(c, b->reduced, err));
     } else {

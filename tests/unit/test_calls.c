@@ -254,6 +254,110 @@ static void runs(void **state)
     saltus_model_destroy(m);
 }
 
+/* Runs of 100 trajectories to time 1 that are not the one that a sink was opened for. */
+enum { ANOTHER_PLAN = 9, N_OTHERS };
+
+static saltus_run_options another(const saltus_run_options *run, int which)
+{
+    static const double more[] = {0, 1, 2}, moved[] = {0, 1.5};
+    saltus_run_options o = *run;
+    switch (which) {
+    case 0:
+        o.n_trajectories = 200;
+        break;
+    case 1:
+        o.n_trajectories = 99;
+        break;
+    case 2:
+        o.times = more, o.n_times = 3;
+        break;
+    case 3:
+        o.times = more, o.n_times = 1;
+        break;
+    case 4:
+        o.times = moved;
+        break;
+    case 5:
+        o.seed = 99;
+        break;
+    case 6:
+        o.first_trajectory = 1000;
+        break;
+    case 7:
+        o.first_trajectory = 1, o.n_trajectories = 101;
+        break;
+    case 8:
+        o.n_done = 1;
+        break;
+    default:
+        break;
+    }
+    return o;
+}
+
+/* A sink takes the run that it was opened for alone, and that once. */
+static void refuse_others(const saltus_plan *p, const saltus_plan *q, const saltus_run_options *run,
+                          const saltus_sink *sink)
+{
+    for (int i = 0; i < N_OTHERS; ++i) {
+        const saltus_run_options o = another(run, i);
+        REFUSED(saltus_run(i == ANOTHER_PLAN ? q : p, &o, sink, NULL, err));
+        assert_non_null(strstr(record.message, "was opened for") || i == 8 ? record.message : NULL);
+    }
+    assert_int_equal(saltus_run(p, run, sink, NULL, &record), SALTUS_OK);
+    REFUSED(saltus_run(p, run, sink, NULL, err)); /* once */
+    assert_non_null(strstr(record.message, "has 100 trajectories already"));
+}
+
+static void other_runs(void **state)
+{
+    static const double times[] = {0, 1};
+    saltus_model *m = frozen(), *n = NULL;
+    saltus_backend *b = NULL;
+    saltus_plan *p = NULL, *q = NULL;
+    saltus_memory *memory = NULL;
+    saltus_hdf5_sink *file = NULL;
+    saltus_file_state state_of_file;
+    saltus_run_options run = saltus_run_options_default();
+    (void)state;
+    run.times = times;
+    run.n_times = 2;
+    run.n_trajectories = 100;
+    assert_int_equal(saltus_model_create("m", &n, NULL), SALTUS_OK);
+    assert_int_equal(saltus_model_add_species(n, "A", 10, NULL), SALTUS_OK);
+    assert_int_equal(saltus_model_add_species(n, "B", 10, NULL), SALTUS_OK);
+    assert_int_equal(saltus_model_freeze(n, SALTUS_LAW_LITERAL, NULL), SALTUS_OK);
+    assert_int_equal(saltus_backend_open("cpu", &b, NULL), SALTUS_OK);
+    assert_int_equal(saltus_plan_create(m, b, NULL, &p, NULL), SALTUS_OK);
+    assert_int_equal(saltus_plan_create(n, b, NULL, &q, NULL), SALTUS_OK);
+    for (int record_of = SALTUS_RECORD_ALL; record_of <= SALTUS_RECORD_HISTOGRAM; ++record_of) {
+        saltus_memory_options o = saltus_memory_options_default();
+        o.record = (saltus_record)record_of;
+        assert_int_equal(saltus_memory_open(p, &run, 0, &o, &memory, NULL), SALTUS_OK);
+        refuse_others(p, q, &run, saltus_memory_sink(memory));
+        assert_int_equal(saltus_memory_get(memory).n_runs, 100);
+        saltus_memory_close(memory);
+    }
+    (void)remove("others.h5");
+    assert_int_equal(saltus_hdf5_sink_open("others.h5", p, &run, NULL, &file, NULL), SALTUS_OK);
+    refuse_others(p, q, &run, saltus_hdf5_sink_get(file));
+    assert_int_equal(saltus_hdf5_sink_close(file, NULL, NULL), SALTUS_OK);
+    assert_int_equal(saltus_file_state_read("others.h5", &state_of_file, NULL), SALTUS_OK);
+    assert_true(state_of_file.complete && state_of_file.n_done == 100);
+    saltus_plan_destroy(p);
+    assert_int_equal(saltus_plan_create(m, b, NULL, &p, NULL), SALTUS_OK);
+    assert_int_equal(saltus_memory_open(p, &run, 0, NULL, &memory, NULL), SALTUS_OK);
+    saltus_plan_destroy(p); /* the next one may lie where it did */
+    saltus_plan_destroy(q);
+    assert_int_equal(saltus_plan_create(n, b, NULL, &q, NULL), SALTUS_OK);
+    REFUSED(saltus_run(q, &run, saltus_memory_sink(memory), NULL, err));
+    saltus_memory_close(memory);
+    saltus_plan_destroy(q);
+    saltus_backend_close(b);
+    saltus_model_destroy(m);
+    saltus_model_destroy(n);
+}
+
 static saltus_model *load(void *user, saltus_error *err)
 {
     (void)user;
@@ -387,11 +491,73 @@ static void memories(void **state)
     saltus_model_destroy(m);
 }
 
+/* Memory and a file of 2 points with 10 trajectories, or of 100, are given other sweeps. */
+static void other_sweeps(void **state)
+{
+    static const double times[] = {0, 1, 2};
+    saltus_model *m = frozen();
+    saltus_backend *b = NULL;
+    saltus_plan *p = NULL;
+    (void)state;
+    assert_int_equal(saltus_backend_open("cpu", &b, NULL), SALTUS_OK);
+    assert_int_equal(saltus_plan_create(m, b, NULL, &p, NULL), SALTUS_OK);
+    for (int i = 0; i < 4 * 4; ++i) { /* 100 points are simulated at once, and go to it together */
+        const bool is_many = i % 4 > 0, is_file = i % 4 == 3;
+        saltus_sweep *s = NULL;
+        saltus_memory *memory = NULL;
+        saltus_sweep_file *file = NULL;
+        saltus_memory_options o = saltus_memory_options_default();
+        saltus_sweep_options options = saltus_sweep_options_default();
+        o.without_statistics = i % 4 == 2;
+        options.load = load;
+        options.run.times = times;
+        options.run.n_times = 2;
+        options.run.n_trajectories = 10;
+        assert_int_equal(saltus_sweep_create(&s, NULL), SALTUS_OK);
+        assert_int_equal(saltus_sweep_vary(s, is_many ? "k=lin:1:2:100" : "k=lin:1:2:2", NULL),
+                         SALTUS_OK);
+        assert_int_equal(saltus_sweep_finish(s, NULL, 1, NULL), SALTUS_OK);
+        if (is_file) {
+            (void)remove("others.h5");
+            assert_int_equal(saltus_sweep_file_open("others.h5", s, &options, p, NULL, &file, NULL),
+                             SALTUS_OK);
+        } else {
+            assert_int_equal(
+                saltus_memory_open(p, &options.run, is_many ? 100 : 2, &o, &memory, NULL),
+                SALTUS_OK);
+        }
+        const saltus_sweep_sink *const sink =
+            is_file ? saltus_sweep_file_sink(file) : saltus_memory_sweep_sink(memory);
+        options.run.n_times = i / 4 == 0 ? 3 : 2;
+        options.run.n_trajectories = i / 4 == 1 ? 200 : 10;
+        options.run.seed = i / 4 == 2 && !is_file ? 99 : 1;
+        if (i / 4 == 3 || (i / 4 == 2 && is_file)) {
+            assert_int_equal(saltus_sweep_run(s, &options, sink, NULL, &record), SALTUS_OK);
+        } else {
+            REFUSED(saltus_sweep_run(s, &options, sink, NULL, err));
+        }
+        if (is_file) {
+            assert_int_equal(saltus_sweep_file_close(file, NULL, NULL), SALTUS_OK);
+        }
+        saltus_memory_close(memory);
+        saltus_sweep_destroy(s);
+    }
+    saltus_plan_destroy(p);
+    saltus_backend_close(b);
+    saltus_model_destroy(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts), cmocka_unit_test(models), cmocka_unit_test(backends_and_plans),
-        cmocka_unit_test(runs),  cmocka_unit_test(sweeps), cmocka_unit_test(memories),
+        cmocka_unit_test(texts),
+        cmocka_unit_test(models),
+        cmocka_unit_test(backends_and_plans),
+        cmocka_unit_test(runs),
+        cmocka_unit_test(sweeps),
+        cmocka_unit_test(memories),
+        cmocka_unit_test(other_runs),
+        cmocka_unit_test(other_sweeps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

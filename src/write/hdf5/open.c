@@ -265,6 +265,8 @@ saltus_status saltus_hdf5_sink_open(const char *path, const saltus_plan *plan,
     layout.axis = plan->axis;
     layout.frame_times = run->frame_times;
     layout.n_frames = run->n_frames;
+    layout.plan = plan;
+    layout.run = run;
     SALTUS_TRY(identify(plan, run, NULL, false, &layout, &identity, &sources, err));
     SALTUS_TRY(saltus_hdf5_sink_create(path, &layout, out, err));
     warn_of_disk(path, &layout, run);

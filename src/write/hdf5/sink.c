@@ -2,6 +2,7 @@
 #include "write/hdf5/chunk.h"
 #include "write/hdf5/samples.h"
 #include "write/hdf5/space.h"
+#include "write/expected.h"
 
 #include "core/handle.h"
 #include "core/memory.h"
@@ -43,6 +44,8 @@ struct saltus_hdf5_sink {
     struct saltus_h5_frames *frames; /* NULL: there are none */
     _Atomic bool wide;               /* counts are 64 bits in the file */
     saltus_checkpoint *checkpoint;   /* NULL: there is none */
+    saltus_expected expected;
+    int64_t n_had; /* trajectories that were delivered */
 };
 
 /* A block's samples for a data set. */
@@ -394,6 +397,7 @@ static saltus_status deliver(void *user, const saltus_block *block, void *prepar
     SALTUS_TRY(saltus_h5_reserve(&sink->file, bytes_of(sink, block, p), err));
     SALTUS_TRY(append(sink, block, p, err));
     sink->file.rows += block->n_trajectories;
+    sink->n_had += block->n_trajectories;
     SALTUS_TRY(add_statistics(sink->file.ensemble, block, p, err));
     status = saltus_h5_flush_sometimes(&sink->file, err);
 done:
@@ -410,10 +414,18 @@ done:
 static void free_sink(saltus_hdf5_sink *sink)
 {
     if (sink) {
+        saltus_expected_free(&sink->expected);
         saltus_h5_free_frames(sink->frames);
         saltus_h5_free_file(&sink->file);
         saltus_free(sink);
     }
+}
+
+static saltus_status begin(void *user, const saltus_plan *plan, const saltus_run_options *options,
+                           saltus_error *err)
+{
+    const saltus_hdf5_sink *sink = user;
+    return saltus_expected_check(&sink->expected, plan, options, sink->n_had, err);
 }
 
 static saltus_status write_frame(void *user, const saltus_frame *frame, saltus_error *err)
@@ -483,6 +495,11 @@ saltus_status saltus_hdf5_sink_create(const char *path, const saltus_hdf5_layout
         SALTUS_TRY(saltus_h5_open_frames(&sink->file, layout->lattice->size, &sink->frames, err));
         sink->sink.frame = write_frame;
     }
+    if (layout->plan) {
+        SALTUS_TRY(
+            saltus_expected_init(&sink->expected, path, layout->plan, layout->run, false, err));
+        sink->sink.begin = begin;
+    }
     saltus_handle_add(&sink->handle, SALTUS_HANDLE_SINK);
     sink->checkpoint = checkpoint;
     checkpoint = NULL;
@@ -514,6 +531,7 @@ saltus_status saltus_hdf5_sink_close(saltus_hdf5_sink *sink, const saltus_run_re
     const saltus_status status =
         saltus_h5_close_with_checkpoint(&sink->file, sink->checkpoint, report, err);
     saltus_h5_free_frames(sink->frames);
+    saltus_expected_free(&sink->expected);
     saltus_free(sink);
     return status;
 }

@@ -41,6 +41,8 @@ typedef struct saltus_hdf5_layout {
     const char *sources;                    /**< an archive, packed */
     size_t sources_size, state_bytes;       /**< the latter set by the sink */
     int64_t n_done;                         /**< rows in a file that is extended; negative: any */
+    const saltus_plan *plan;                /**< NULL: any run may come, else this plan's */
+    const saltus_run_options *run;          /**< with these options; looked at likewise */
     bool has_no_readers;         /**< a file that is merged has another name until it is whole */
     saltus_reserve_mode reserve; /**< other than SALTUS_RESERVE_AHEAD in tests */
     int64_t chunk_bytes;         /**< raw size of a chunk aimed at; 0 for the default */

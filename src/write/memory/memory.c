@@ -34,6 +34,13 @@ static void keep(const saltus_memory *m, int64_t row, const void *to, const void
     }
 }
 
+static saltus_status begin(void *user, const saltus_plan *plan, const saltus_run_options *options,
+                           saltus_error *err)
+{
+    const saltus_memory_part *p = user;
+    return saltus_expected_check(&p->memory->expected, plan, options, p->n, err);
+}
+
 static saltus_status add(void *user, const saltus_block *b, void *prepared, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -168,7 +175,8 @@ static saltus_status create_part(saltus_memory *m, int64_t point, saltus_memory_
                             .deliver = add,
                             .reduction = p->collector->sink.reduction,
                             .derivation = p->collector->sink.derivation,
-                            .frame = m->view.frames ? add_frame : NULL};
+                            .frame = m->view.frames ? add_frame : NULL,
+                            .begin = begin};
     *out = p;
     p = NULL;
 done:
@@ -381,6 +389,7 @@ static void free_memory(saltus_memory *m)
     destroy_part(m->run);
     saltus_histogram_free(&m->bins);
     saltus_derived_free(&m->derived);
+    saltus_expected_free(&m->expected);
     saltus_free(m->times);
     saltus_free(m);
 }
@@ -407,6 +416,7 @@ saltus_status saltus_memory_open(const saltus_plan *plan, const saltus_run_optio
     if (o.without_statistics && o.record != SALTUS_RECORD_HISTOGRAM) {
         m->sweep_sink.add = add_points;
     }
+    SALTUS_TRY(saltus_expected_init(&m->expected, "memory", plan, run, n_points > 0, err));
     SALTUS_TRY(choose(m, plan, run, n_points > 0, &o, err));
     SALTUS_TRY(allocate(m, plan, o.record, err));
     if (n_points == 0) {

@@ -6,6 +6,7 @@
 
 #include "core/handle.h"
 #include "sweep/collect.h"
+#include "write/expected.h"
 
 /* One point while it is simulated. */
 typedef struct saltus_memory_part {
@@ -20,6 +21,7 @@ struct saltus_memory {
     saltus_handle handle;
     saltus_sweep_sink sweep_sink;
     saltus_memory_part *run; /* NULL: it is a sweep */
+    saltus_expected expected;
     bool keeps_all, has_statistics;
     int64_t n_points, n_runs, first, delivered; /* first trajectory; points */
     int n_columns;
