@@ -369,7 +369,7 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_model_set_volume(saltus_model 
  * SALTUS_AMOUNTS_REAL may be added
  * @param err   see saltus_error
  * @retval SALTUS_OK            it is frozen; saltus_model_warning has what deserves a look
- * @retval SALTUS_E_INVALID     the model is NULL, or frozen already
+ * @retval SALTUS_E_INVALID     the model is NULL, or frozen already, or there is no such law
  * @retval SALTUS_E_MODEL       e.g. an initial amount that is NaN, rules that form a circle
  * @retval SALTUS_E_UNSUPPORTED e.g. half a molecule in an equation of a model with a lattice;
  * without one it is left to method ode, and a plan of others refuses it

@@ -125,7 +125,8 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_results_merge(const char *cons
  * @param shard       its number, from 0 to n_shards
  * @param n_shards    how many; shard n_shards is shard 0
  * @param[out] first  its first trajectory
- * @param[out] n      how many it has; 0: there are more shards than trajectories
+ * @param[out] n      how many it has; 0: there are more shards than trajectories, a number is out
+ * of its range, or an argument is NULL
  */
 SALTUS_API void saltus_hdf5_shard(const saltus_plan *plan, const saltus_run_options *run,
                                   const saltus_hdf5_options *options, int64_t shard,
@@ -175,9 +176,9 @@ SALTUS_API saltus_hdf5_options saltus_hdf5_options_default(void);
 typedef struct saltus_hdf5_sink saltus_hdf5_sink;
 
 /**
- * Refuse early what saltus_hdf5_sink_open would refuse: histograms without a species to count, and
- * a run that needs more memory than this machine has or the process may take. Of the times only
- * their number is looked at, so that they need not exist yet.
+ * Refuse early what saltus_hdf5_sink_open would refuse: options out of their range, histograms
+ * without a species to count, and a run that needs more memory than this machine has or the process
+ * may take. Of the times only their number is looked at, so that they need not exist yet.
  *
  * @param plan    what is to run
  * @param run     its options
@@ -207,7 +208,7 @@ SALTUS_API SALTUS_MUST_CHECK saltus_status saltus_hdf5_check(const saltus_plan *
  * @retval SALTUS_OK            the file is there
  * @retval SALTUS_E_IO          the file cannot be created; or it exists and may not be replaced, or
  *                              another process is writing it. A new file is not left behind
- * @retval SALTUS_E_INVALID     a histogram option is out of its range, saltus_hdf5_check refuses,
+ * @retval SALTUS_E_INVALID     an option is out of its range, saltus_hdf5_check refuses,
  *                              or the results cannot fit on the disk (docs/file-format.md)
  * @retval SALTUS_E_UNAVAILABLE the library was built without HDF5
  * @retval SALTUS_E_NO_MEMORY   memory ran out

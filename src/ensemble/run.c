@@ -501,6 +501,12 @@ saltus_status saltus_run(const saltus_plan *plan, const saltus_run_options *opti
     if (!plan || !options || !sink || !sink->deliver) {
         return saltus_no_argument(err, __func__);
     }
+    if (sink->block_trajectories < 0) {
+        return saltus_error_set(err, SALTUS_E_INVALID,
+                                "the sink wishes for blocks of %lld trajectories: it must be 0 or "
+                                "more",
+                                (long long)sink->block_trajectories);
+    }
     return saltus_run_at_points(plan, options, NULL, sink, report, err);
 }
 

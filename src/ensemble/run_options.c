@@ -99,6 +99,11 @@ saltus_status saltus_run_options_check(const saltus_plan *plan, const saltus_run
             method->check_until(plan->model->network->lattice, o->times[o->n_times - 1], err));
     }
     SALTUS_TRY(check_memory(plan, o, err));
+    if (o->n_frames < 0 || (o->n_frames > 0 && !o->frame_times)) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "%lld %s: %s", (long long)o->n_frames,
+                    saltus_plural(o->n_frames, "frame", "frames"),
+                    o->n_frames < 0 ? "it must be 0 or more" : "there are no times for them");
+    }
     if (o->n_frames > 0 && !plan->model->network->lattice) {
         SALTUS_FAIL(SALTUS_E_INVALID, "model '%s' has no lattice, and so no frames",
                     plan->model->name);

@@ -8,6 +8,7 @@
 #include "core/tally.h"
 #include "ensemble/checkpoint.h"
 #include "ensemble/plan.h"
+#include "model/freeze/freeze.h"
 
 #include <string.h>
 
@@ -48,6 +49,10 @@ saltus_status saltus_sweep_check_options(const saltus_sweep *sweep, const saltus
     const int64_t n_all = sweep->n_points, first = o->first_point;
     const bool is_of_it = first >= 0 && first < n_all && o->n_points >= 0 &&
                           o->n_points <= n_all - first && o->runs_apart >= 0;
+    const saltus_status of_law = saltus_law_check(o->law, err);
+    if (of_law != SALTUS_OK) {
+        return of_law;
+    }
     if (!is_of_it) {
         return saltus_error_set(err, SALTUS_E_INVALID,
                                 "%lld points from %lld on are no part of %lld points",

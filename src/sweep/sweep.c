@@ -429,6 +429,9 @@ static saltus_status check_table(const saltus_sweep *sweep, const char *const *n
                     (long long)n_points, n_names, (long long)most_points);
     }
     for (int a = 0; a < n_names; ++a) {
+        if (!names[a]) {
+            SALTUS_FAIL(SALTUS_E_INVALID, "name %d of the table is NULL", a);
+        }
         for (int b = 0; b < a; ++b) {
             if (strcmp(names[a], names[b]) == 0) {
                 SALTUS_FAIL(SALTUS_E_INVALID, "'%.100s' is named twice", names[a]);

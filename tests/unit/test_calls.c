@@ -119,6 +119,8 @@ static void models(void **state)
     assert_string_equal(saltus_model_species(m, -1), "");
     assert_string_equal(saltus_model_warning(m, 0), "");
     saltus_model_thaw(m);
+    REFUSED(saltus_model_freeze(m, (saltus_law)77, err));
+    REFUSED(saltus_model_freeze(m, (saltus_law)-1, err));
     assert_int_equal(saltus_model_n_species(m), 0);
     assert_string_equal(saltus_model_species(m, 0), "");
     REFUSED(saltus_model_print_info(m, stdout, err));
@@ -178,6 +180,89 @@ static void backends_and_plans(void **state)
     saltus_model_destroy(m);
 }
 
+static saltus_status take(void *user, const saltus_block *b, void *prepared, saltus_error *err)
+{
+    (void)user;
+    (void)b;
+    (void)prepared;
+    (void)err;
+    return SALTUS_OK;
+}
+
+/* Options of files and of memory that are out of range are refused before anything is made. */
+static void wrong_options(const saltus_plan *p)
+{
+    static const double times[] = {0, 1};
+    const saltus_hdf5_options files[] = {{.record = (saltus_record)99},
+                                         {.record = (saltus_record)-1},
+                                         {.compress = (saltus_compress)99},
+                                         {.compress = (saltus_compress)-1},
+                                         {.n_bins = -1},
+                                         {.derive = "mean:A", .burn_in = -1},
+                                         {.derive = "mean:A", .burn_in = (double)NAN},
+                                         {.checkpoint = -1},
+                                         {.checkpoint = (double)NAN},
+                                         {.n_shards = -1},
+                                         {.n_shards = 3, .shard = 5, .whole_runs = 1},
+                                         {.n_shards = 3, .shard = -1, .whole_runs = 1}};
+    const saltus_memory_options memories[] = {{.record = (saltus_record)50},
+                                              {.n_bins = -1},
+                                              {.derive = "mean:A", .burn_in = (double)NAN}};
+    const saltus_sink sink = {.deliver = take}, small = {.deliver = take, .block_trajectories = -1};
+    saltus_run_options run = saltus_run_options_default();
+    saltus_hdf5_sink *file = NULL;
+    saltus_memory *memory = NULL;
+    run.times = times;
+    run.n_times = 2;
+    for (size_t i = 0; i < sizeof files / sizeof *files; ++i) {
+        REFUSED(saltus_hdf5_check(p, &run, &files[i], err));
+        REFUSED(saltus_hdf5_sink_open("none.h5", p, &run, &files[i], &file, err));
+        assert_int_not_equal(access("none.h5", F_OK), 0);
+    }
+    for (size_t i = 0; i < sizeof memories / sizeof *memories; ++i) {
+        REFUSED(saltus_memory_open(p, &run, 0, &memories[i], &memory, err));
+    }
+    REFUSED(saltus_run(p, &run, &small, NULL, err));
+    run.n_frames = -1;
+    REFUSED(saltus_run(p, &run, &sink, NULL, err));
+}
+
+static void shards(void **state)
+{
+    static const double times[] = {0, 1};
+    static const int64_t numbers[][2] = {{0, 0}, {-1, 3}, {0, -1}, {4, 3}, {INT64_MIN, 2}};
+    saltus_model *m = frozen();
+    saltus_backend *b = NULL;
+    saltus_plan *p = NULL;
+    const saltus_hdf5_options options = saltus_hdf5_options_default();
+    saltus_run_options run = saltus_run_options_default();
+    int64_t first = -1, n = -1;
+    (void)state;
+    run.times = times;
+    run.n_times = 2;
+    run.first_trajectory = 7;
+    run.n_trajectories = 1000;
+    assert_int_equal(saltus_backend_open("cpu", &b, NULL), SALTUS_OK);
+    assert_int_equal(saltus_plan_create(m, b, NULL, &p, NULL), SALTUS_OK);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) {
+        n = -1;
+        saltus_hdf5_shard(p, &run, &options, numbers[i][0], numbers[i][1], &first, &n);
+        assert_int_equal(n, 0);
+    }
+    n = -1;
+    saltus_hdf5_shard(NULL, &run, &options, 0, 3, &first, &n);
+    assert_int_equal(n, 0);
+    saltus_hdf5_shard(p, NULL, &options, 0, 3, &first, &n);
+    saltus_hdf5_shard(p, &run, NULL, 0, 3, &first, &n);
+    saltus_hdf5_shard(p, &run, &options, 0, 3, NULL, NULL);
+    assert_int_equal(n, 0);
+    saltus_hdf5_shard(p, &run, &options, 3, 3, &first, &n);
+    assert_true(first == 7 && n > 300);
+    saltus_plan_destroy(p);
+    saltus_backend_close(b);
+    saltus_model_destroy(m);
+}
+
 static void runs(void **state)
 {
     const double times[2] = {0, 1};
@@ -194,6 +279,7 @@ static void runs(void **state)
     REFUSED(saltus_run(p, NULL, NULL, NULL, err));
     REFUSED(saltus_run(p, &run, NULL, NULL, err));
     REFUSED(saltus_run(p, &run, &(saltus_sink){0}, NULL, err));
+    wrong_options(p);
     run.n_times = 2;
     REFUSED(saltus_hdf5_sink_open("x.h5", p, &run, NULL, &sink, err)); /* without times */
     run.times = times;
@@ -245,6 +331,12 @@ static void runs(void **state)
         REFUSED(saltus_results_print_frames(none, nowhere, err));
     }
     REFUSED(saltus_results_print_split(r, (saltus_split)77, stdout, err));
+    for (int n = -1; n <= 1; n += 2) {
+        const saltus_table_options none = {.n_quantiles = n};
+        REFUSED(saltus_results_print_table(r, &none, stdout, err));
+    }
+    const char *const parts[] = {"calls.h5", NULL};
+    REFUSED(saltus_results_merge(parts, 2, "whole.h5", true, NULL, err));
     REFUSED(saltus_results_write_xdmf(NULL, err));
     saltus_results_close(r);
     saltus_results_close(r);
@@ -367,6 +459,39 @@ static saltus_model *load(void *user, saltus_error *err)
     return m;
 }
 
+/* A refusal that tells the number that is wrong. */
+#define REFUSED_FOR(call, words)                          \
+    do {                                                  \
+        REFUSED(call);                                    \
+        assert_non_null(strstr(record.message, (words))); \
+    } while (0)
+
+/* Of a sweep of 3 points. */
+static void wrong_parts(const saltus_sweep *s)
+{
+    static const double times[] = {1.0};
+    saltus_model *m = frozen();
+    saltus_backend *b = NULL;
+    saltus_plan *p = NULL;
+    saltus_sweep_file *f = NULL;
+    saltus_memory *memory = NULL;
+    saltus_sweep_options options = saltus_sweep_options_default(), wrong;
+    options.load = load;
+    options.run.times = times;
+    options.run.n_times = 1;
+    assert_int_equal(saltus_backend_open("cpu", &b, NULL), SALTUS_OK);
+    assert_int_equal(saltus_plan_create(m, b, NULL, &p, NULL), SALTUS_OK);
+    assert_int_equal(saltus_memory_open(p, &options.run, 3, NULL, &memory, NULL), SALTUS_OK);
+    wrong = options;
+    wrong.law = (saltus_law)99;
+    REFUSED_FOR(saltus_sweep_run(s, &wrong, saltus_memory_sweep_sink(memory), NULL, err), "law 99");
+    REFUSED_FOR(saltus_sweep_file_open("none.h5", s, &wrong, p, NULL, &f, err), "law 99");
+    saltus_memory_close(memory);
+    saltus_plan_destroy(p);
+    saltus_backend_close(b);
+    saltus_model_destroy(m);
+}
+
 static void sweeps(void **state)
 {
     saltus_sweep *s = NULL;
@@ -423,6 +548,7 @@ static void sweeps(void **state)
     REFUSED(saltus_sweep_check(s, 3, m, SALTUS_LAW_LITERAL, NULL, NULL, sizeof text, err));
     REFUSED(saltus_sweep_run(NULL, &options, NULL, NULL, err));
     REFUSED(saltus_sweep_run(s, NULL, NULL, NULL, err));
+    wrong_parts(s);
     options.load = NULL;
     REFUSED(saltus_sweep_run(s, &options, NULL, NULL, err));
     REFUSED(saltus_sweep_file_open("x.h5", s, &options, NULL, NULL, &f, err));
@@ -440,6 +566,7 @@ static void sweeps(void **state)
     REFUSED(saltus_sweep_table(s, names, 2, values, 0, err));
     REFUSED(saltus_sweep_table(s, names, 2, values, INT64_C(1) << 40, err));
     REFUSED(saltus_sweep_table(s, names, 3, values, 1, err));
+    REFUSED(saltus_sweep_table(s, (const char *const[]){"k", NULL}, 2, values, 1, err));
     REFUSED(saltus_sweep_table(s, names, 2, values, 3, err));
     assert_int_equal(saltus_sweep_n_axes(s), 0);
     assert_int_equal(saltus_sweep_table(s, names, 2, values, 2, NULL), SALTUS_OK);
@@ -556,6 +683,7 @@ int main(void)
         cmocka_unit_test(runs),
         cmocka_unit_test(sweeps),
         cmocka_unit_test(memories),
+        cmocka_unit_test(shards),
         cmocka_unit_test(other_runs),
         cmocka_unit_test(other_sweeps),
     };

@@ -80,6 +80,15 @@ static void run_file(const char *text, const char *path, const char *axis, int t
     o.n_frames = n_frames;
     results.record = record;
     OK(saltus_hdf5_sink_open(path, plan, &o, &results, &sink, &err));
+    if (n_frames > 0) {
+        saltus_run_options wrong = o;
+        wrong.frame_times = NULL;
+        assert_int_equal(saltus_run(plan, &wrong, saltus_hdf5_sink_get(sink), NULL, NULL),
+                         SALTUS_E_INVALID);
+        wrong.n_frames = 0; /* of another run than the file's */
+        assert_int_equal(saltus_run(plan, &wrong, saltus_hdf5_sink_get(sink), NULL, NULL),
+                         SALTUS_E_INVALID);
+    }
     OK(saltus_run(plan, &o, saltus_hdf5_sink_get(sink), NULL, &err));
     OK(saltus_hdf5_sink_close(sink, NULL, &err));
     saltus_plan_destroy(plan);

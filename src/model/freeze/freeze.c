@@ -564,12 +564,22 @@ saltus_status saltus_freeze_and_keep(saltus_model *model, saltus_law law, saltus
     return saltus_with_stack(freeze, &wanted, err);
 }
 
+saltus_status saltus_law_check(saltus_law law, saltus_error *err)
+{
+    const unsigned all = SALTUS_LAW_COMBINATORIAL | SALTUS_STOICHIOMETRY_DRAW | SALTUS_AMOUNTS_REAL;
+    return ((unsigned)law & ~all) == 0
+               ? SALTUS_OK
+               : saltus_error_set(err, SALTUS_E_INVALID, "law %d: there is no such saltus_law",
+                                  (int)law);
+}
+
 saltus_status saltus_model_freeze(saltus_model *model, saltus_law law, saltus_error *err)
 {
     if (!model) {
         return saltus_no_argument(err, __func__);
     }
-    return saltus_freeze_and_keep(model, law, NULL, err);
+    const saltus_status status = saltus_law_check(law, err);
+    return status == SALTUS_OK ? saltus_freeze_and_keep(model, law, NULL, err) : status;
 }
 
 void saltus_network_destroy(saltus_network *network)

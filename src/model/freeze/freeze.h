@@ -172,6 +172,9 @@ bool saltus_reads_set(const saltus_freezer *f, const saltus_expr *e);
 /** Note which numbers of a row come from values that were set. */
 SALTUS_MUST_CHECK saltus_status saltus_note_set(saltus_freezer *f, saltus_error *err);
 
+/** SALTUS_E_INVALID when it is no sum of what saltus_law has. */
+SALTUS_MUST_CHECK saltus_status saltus_law_check(saltus_law law, saltus_error *err);
+
 /** Freeze, and keep the freezer, whose `net` then belongs to the model: point.c. To be freed with
  * saltus_freezer_free while the model is frozen. */
 SALTUS_MUST_CHECK saltus_status saltus_freeze_and_keep(saltus_model *model, saltus_law law,

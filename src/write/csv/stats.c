@@ -135,6 +135,10 @@ saltus_table_options saltus_table_options_default(void)
 saltus_status saltus_table_options_check(const saltus_table_options *o, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
+    if (o->n_quantiles < 0 || (o->n_quantiles > 0 && !o->quantiles)) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "%d quantiles: %s", o->n_quantiles,
+                    o->n_quantiles < 0 ? "it must be 0 or more" : "there are no numbers for them");
+    }
     for (int q = 0; q < o->n_quantiles; ++q) {
         if (!(o->quantiles[q] >= 0.0 && o->quantiles[q] <= 1.0)) {
             SALTUS_FAIL(SALTUS_E_INVALID, "quantile %g: it must be from 0 to 1", o->quantiles[q]);

@@ -74,8 +74,10 @@ void saltus_hdf5_shard(const saltus_plan *plan, const saltus_run_options *run,
                        const saltus_hdf5_options *options, int64_t shard, int64_t n_shards,
                        int64_t *first, int64_t *n)
 {
-    *first = run->first_trajectory;
-    *n = run->n_trajectories;
+    if (run && first && n) {
+        *first = run->first_trajectory;
+        *n = run->n_trajectories;
+    }
 }
 
 void saltus_results_close(saltus_results *results)

@@ -323,6 +323,11 @@ saltus_status saltus_results_merge(const char *const *paths, int n, const char *
     if (!paths || n < 1 || !out) {
         return saltus_no_argument(err, __func__);
     }
+    for (int i = 0; i < n; ++i) {
+        if (!paths[i]) {
+            return saltus_no_argument(err, __func__);
+        }
+    }
     saltus_status status = SALTUS_OK;
     saltus_h5_merging m = {
         .replaced = -1, .claimed = -1, .copying = {.box_bytes = COPY_BYTES, .stop = stop}};

@@ -4,6 +4,7 @@
 #include "write/hdf5/sets.h"
 #include "write/hdf5/sink.h"
 #include "write/identity.h"
+#include "write/options.h"
 
 #include "core/archive.h"
 #include "core/limits.h"
@@ -14,6 +15,8 @@
 #include "ensemble/plan.h"
 #include "ensemble/statistics.h"
 #include "model/network/volume.h"
+
+#include <math.h>
 
 /* Statistics, histograms, times, and what is made of the samples before they are written: never
  * more than they take themselves. */
@@ -65,6 +68,26 @@ static saltus_status check_memory(const saltus_plan *plan, const saltus_run_opti
     return status;
 }
 
+static saltus_status check_options(const saltus_hdf5_options *o, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    SALTUS_TRY(saltus_check_kept(o->record, o->n_bins, o->burn_in, err));
+    if ((unsigned)o->compress > SALTUS_COMPRESS_SMALL) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "compress %d: there is no such saltus_compress",
+                    (int)o->compress);
+    }
+    if (!(o->checkpoint >= 0.0 && isfinite(o->checkpoint))) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "checkpoints every %g s: it must be above 0, or 0 for none",
+                    o->checkpoint);
+    }
+    if (o->n_shards < 0 || (o->n_shards > 0 && (o->shard < 0 || o->shard > o->n_shards))) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "there is no shard %lld of %lld", (long long)o->shard,
+                    (long long)o->n_shards);
+    }
+done:
+    return status;
+}
+
 saltus_status saltus_hdf5_check(const saltus_plan *plan, const saltus_run_options *run,
                                 const saltus_hdf5_options *options, saltus_error *err)
 {
@@ -72,8 +95,12 @@ saltus_status saltus_hdf5_check(const saltus_plan *plan, const saltus_run_option
         return saltus_no_argument(err, __func__);
     }
     const saltus_hdf5_options o = options ? *options : saltus_hdf5_options_default();
+    saltus_status status = check_options(&o, err);
+    if (status != SALTUS_OK) {
+        return status;
+    }
     if (o.record == SALTUS_RECORD_HISTOGRAM && saltus_plan_n_counts(plan) == 0) {
-        const saltus_status status =
+        status =
             saltus_error_set(err, SALTUS_E_INVALID,
                              "histograms are of counts, and no count of a species is recorded");
         saltus_error_hint(err, "name a species, or choose `record all`, stats or final");
@@ -94,6 +121,14 @@ void saltus_hdf5_shard(const saltus_plan *plan, const saltus_run_options *run,
                        const saltus_hdf5_options *options, int64_t shard, int64_t n_shards,
                        int64_t *first, int64_t *n)
 {
+    const bool is_one = plan && run && options && first && n && run->n_trajectories > 0 &&
+                        run->n_times > 0 && n_shards > 0 && shard >= 0 && shard <= n_shards;
+    if (!is_one) {
+        if (n) {
+            *n = 0;
+        }
+        return;
+    }
     saltus_hdf5_layout layout = {
         .n_trajectories = run->n_trajectories,
         .n_points = run->n_times,
@@ -110,7 +145,7 @@ void saltus_hdf5_shard(const saltus_plan *plan, const saltus_run_options *run,
     cut(runs, shard, n_shards, at);
     at[0] = at[0] / edge * edge;
     at[1] = at[1] < runs ? at[1] / edge * edge : runs;
-    *first = run->first_trajectory + at[0];
+    *first = run->first_trajectory + at[0]; /* they may be the run's own */
     *n = at[1] - at[0];
 }
 

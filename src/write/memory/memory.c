@@ -9,6 +9,7 @@
 #include "ensemble/plan.h"
 #include "ensemble/reduction.h"
 #include "model/lattice/lattice.h"
+#include "write/options.h"
 
 #include <math.h>
 #include <string.h>
@@ -405,6 +406,7 @@ saltus_status saltus_memory_open(const saltus_plan *plan, const saltus_run_optio
     const saltus_memory_options o = options ? *options : saltus_memory_options_default();
     saltus_memory *m = NULL;
     SALTUS_TRY(saltus_run_options_check(plan, run, err));
+    SALTUS_TRY(saltus_check_kept(o.record, o.n_bins, o.burn_in, err));
     if (n_points > 0 && run->n_frames > 0) {
         SALTUS_FAIL(SALTUS_E_INVALID, "frames are kept of runs, not of sweeps");
     }
