@@ -144,7 +144,8 @@ SALTUS_API void saltus_hdf5_shard(const saltus_plan *plan, const saltus_run_opti
  * @param[in,out] results of the file, likewise: n_shards, shard, whole_first, whole_runs, by_runs
  * @param err             see saltus_error
  * @retval SALTUS_OK          options and results are those of the shard
- * @retval SALTUS_E_INVALID   there are more shards than points or runs, or an argument is NULL
+ * @retval SALTUS_E_INVALID   there are more shards than points or runs, no such shard, or an
+ *                            argument is NULL
  * @retval SALTUS_E_UNAVAILABLE the library was built without HDF5
  */
 SALTUS_API SALTUS_MUST_CHECK saltus_status

@@ -47,11 +47,20 @@ saltus_status saltus_sweep_check_options(const saltus_sweep *sweep, const saltus
 {
     const int64_t n_each = o->run.n_trajectories;
     const int64_t n_all = sweep->n_points, first = o->first_point;
-    const bool is_of_it = first >= 0 && first < n_all && o->n_points >= 0 &&
-                          o->n_points <= n_all - first && o->runs_apart >= 0;
+    const bool is_of_it =
+        first >= 0 && first < n_all && o->n_points >= 0 && o->n_points <= n_all - first;
     const saltus_status of_law = saltus_law_check(o->law, err);
     if (of_law != SALTUS_OK) {
         return of_law;
+    }
+    if (!sweep->is_finished) {
+        return saltus_error_set(err, SALTUS_E_INVALID, "the sweep has no points yet");
+    }
+    if (o->runs_apart < 0) {
+        return saltus_error_set(err, SALTUS_E_INVALID,
+                                "the first trajectories of points are %lld numbers apart: it must "
+                                "be 0 or more",
+                                (long long)o->runs_apart);
     }
     if (!is_of_it) {
         return saltus_error_set(err, SALTUS_E_INVALID,

@@ -23,7 +23,6 @@ saltus_status saltus_sweep_create(saltus_sweep **out, saltus_error *err)
     *out = saltus_calloc(1, sizeof **out);
     SALTUS_NEED(*out);
     saltus_handle_add(&(*out)->handle, SALTUS_HANDLE_SWEEP);
-    (*out)->n_points = 1;
 done:
     return status;
 }
@@ -181,13 +180,14 @@ done:
 }
 
 /* At at / of of the way from low to high, which are met exactly, as are whole numbers between them
- * when the steps are whole. */
+ * when the steps are whole. Of bounds so far apart that this overflows each has its part. */
 static double between(const saltus_axis *x, double at, double of)
 {
-    return at <= 0.0   ? x->low
-           : at >= of  ? x->high
-           : x->is_log ? pow(x->low, 1.0 - at / of) * pow(x->high, at / of)
-                       : x->low + at * (x->high - x->low) / of;
+    const double value = at <= 0.0   ? x->low
+                         : at >= of  ? x->high
+                         : x->is_log ? pow(x->low, 1.0 - at / of) * pow(x->high, at / of)
+                                     : x->low + at * (x->high - x->low) / of;
+    return isfinite(value) ? value : x->low * (1.0 - at / of) + x->high * (at / of);
 }
 
 static saltus_status parse_list(saltus_axis *x, const char *what, char *text, saltus_error *err)
@@ -314,6 +314,7 @@ done:
 static saltus_status make_grid(saltus_sweep *sweep, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
+    sweep->n_points = 1;
     for (size_t a = 0; a < sweep->n_axes; ++a) {
         const saltus_axis *x = &sweep->axes[a];
         if (x->is_range) {
@@ -404,7 +405,7 @@ saltus_status saltus_sweep_finish(saltus_sweep *sweep, const char *design, uint6
         drop_axes(sweep, n_axes);
         drop_file(sweep);
         sweep->has_design = false;
-        sweep->n_points = 1;
+        sweep->n_points = 0;
         for (size_t a = 0; a < n_axes; ++a) {
             if (sweep->axes[a].is_range) {
                 saltus_free(sweep->axes[a].values);

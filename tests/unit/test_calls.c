@@ -475,21 +475,51 @@ static void wrong_parts(const saltus_sweep *s)
     saltus_plan *p = NULL;
     saltus_sweep_file *f = NULL;
     saltus_memory *memory = NULL;
+    saltus_hdf5_options of_file = saltus_hdf5_options_default();
     saltus_sweep_options options = saltus_sweep_options_default(), wrong;
     options.load = load;
     options.run.times = times;
     options.run.n_times = 1;
+    REFUSED_FOR(saltus_sweep_shard(s, 0, 0, false, &options, &of_file, err), "shard 0 of 0");
+    REFUSED_FOR(saltus_sweep_shard(s, 0, -1, false, &options, &of_file, err), "shard 0 of -1");
+    REFUSED_FOR(saltus_sweep_shard(s, -1, 2, false, &options, &of_file, err), "shard -1 of 2");
+    REFUSED_FOR(saltus_sweep_shard(s, 5, 2, false, &options, &of_file, err), "shard 5 of 2");
+    assert_true(of_file.n_shards == 0 && options.n_points == 0);
     assert_int_equal(saltus_backend_open("cpu", &b, NULL), SALTUS_OK);
     assert_int_equal(saltus_plan_create(m, b, NULL, &p, NULL), SALTUS_OK);
     assert_int_equal(saltus_memory_open(p, &options.run, 3, NULL, &memory, NULL), SALTUS_OK);
-    wrong = options;
-    wrong.law = (saltus_law)99;
-    REFUSED_FOR(saltus_sweep_run(s, &wrong, saltus_memory_sweep_sink(memory), NULL, err), "law 99");
-    REFUSED_FOR(saltus_sweep_file_open("none.h5", s, &wrong, p, NULL, &f, err), "law 99");
+    for (int i = 0; i < 2; ++i) {
+        const char *const words = i == 0 ? "law 99" : "-1 numbers apart";
+        wrong = options;
+        if (i == 0) {
+            wrong.law = (saltus_law)99;
+        } else {
+            wrong.runs_apart = -1;
+        }
+        REFUSED_FOR(saltus_sweep_run(s, &wrong, saltus_memory_sweep_sink(memory), NULL, err),
+                    words);
+        REFUSED_FOR(saltus_sweep_file_open("none.h5", s, &wrong, p, NULL, &f, err), words);
+    }
     saltus_memory_close(memory);
     saltus_plan_destroy(p);
     saltus_backend_close(b);
     saltus_model_destroy(m);
+}
+
+static void grids_hold_between_bounds(void **state)
+{
+    static const double wide[] = {-1e308, 0, 1e308}, far[] = {0, 0.85e308, 1.7e308};
+    saltus_sweep *s = NULL;
+    (void)state;
+    assert_int_equal(saltus_sweep_create(&s, NULL), SALTUS_OK);
+    assert_int_equal(saltus_sweep_vary(s, "x=lin:-1e308:1e308:3", NULL), SALTUS_OK);
+    assert_int_equal(saltus_sweep_vary(s, "y=lin:0:1.7e308:5", NULL), SALTUS_OK);
+    assert_int_equal(saltus_sweep_finish(s, NULL, 1, NULL), SALTUS_OK);
+    for (int i = 0; i < 3; ++i) {
+        assert_true(saltus_sweep_value(s, 0, 5 * i) == wide[i]);
+        assert_true(saltus_sweep_value(s, 1, 2 * i) == far[i]);
+    }
+    saltus_sweep_destroy(s);
 }
 
 static void sweeps(void **state)
@@ -510,8 +540,10 @@ static void sweeps(void **state)
     REFUSED(saltus_sweep_vary(s, "k=list:1,2", err));
     assert_int_equal(saltus_sweep_n_axes(s), 1);
     REFUSED(saltus_sweep_finish(NULL, NULL, 1, err));
+    assert_int_equal(saltus_sweep_n_points(s), 0);
     REFUSED(saltus_sweep_finish(s, NULL, 1, err)); /* a range without a number of values */
     assert_true(isnan(saltus_sweep_value(s, 0, 0)));
+    assert_int_equal(saltus_sweep_n_points(s), 0);
     REFUSED(saltus_sweep_freeze(s, 0, m, SALTUS_LAW_LITERAL, err));
     REFUSED(saltus_sweep_finish(s, "nonsense", 1, err));
     REFUSED(saltus_sweep_finish(s, "file:x.csv", 1, err));
@@ -594,7 +626,7 @@ static void memories(void **state)
     run.n_times = 1;
     REFUSED(saltus_memory_open(NULL, &run, 0, NULL, &memory, err));
     REFUSED(saltus_memory_open(p, NULL, 0, NULL, &memory, err));
-    REFUSED(saltus_memory_open(p, &run, -1, NULL, &memory, err));
+    REFUSED_FOR(saltus_memory_open(p, &run, -1, NULL, &memory, err), "-1 points");
     REFUSED(saltus_memory_open(p, &run, 0, NULL, NULL, err));
     options.derive = "mean:nothing";
     REFUSED(saltus_memory_open(p, &run, 0, &options, &memory, err));
@@ -684,6 +716,7 @@ int main(void)
         cmocka_unit_test(sweeps),
         cmocka_unit_test(memories),
         cmocka_unit_test(shards),
+        cmocka_unit_test(grids_hold_between_bounds),
         cmocka_unit_test(other_runs),
         cmocka_unit_test(other_sweeps),
     };

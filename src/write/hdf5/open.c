@@ -153,8 +153,12 @@ saltus_status saltus_sweep_shard(const saltus_sweep *sweep, int64_t shard, int64
                                  bool by_runs, saltus_sweep_options *options,
                                  saltus_hdf5_options *results, saltus_error *err)
 {
-    if (!sweep || n_shards < 1 || shard < 0 || !options || !results) {
+    if (!sweep || !options || !results) {
         return saltus_no_argument(err, __func__);
+    }
+    if (n_shards < 1 || shard < 0 || shard > n_shards) {
+        return saltus_error_set(err, SALTUS_E_INVALID, "there is no shard %lld of %lld",
+                                (long long)shard, (long long)n_shards);
     }
     saltus_run_options *run = &options->run;
     const int64_t n = by_runs ? run->n_trajectories : saltus_sweep_n_points(sweep);

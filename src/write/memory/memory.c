@@ -399,7 +399,7 @@ saltus_status saltus_memory_open(const saltus_plan *plan, const saltus_run_optio
                                  int64_t n_points, const saltus_memory_options *options,
                                  saltus_memory **out, saltus_error *err)
 {
-    if (!plan || !run || !out || n_points < 0) {
+    if (!plan || !run || !out) {
         return saltus_no_argument(err, __func__);
     }
     saltus_status status = SALTUS_OK;
@@ -407,6 +407,10 @@ saltus_status saltus_memory_open(const saltus_plan *plan, const saltus_run_optio
     saltus_memory *m = NULL;
     SALTUS_TRY(saltus_run_options_check(plan, run, err));
     SALTUS_TRY(saltus_check_kept(o.record, o.n_bins, o.burn_in, err));
+    if (n_points < 0) {
+        SALTUS_FAIL(SALTUS_E_INVALID, "memory for %lld points: it must be 0, for a run, or more",
+                    (long long)n_points);
+    }
     if (n_points > 0 && run->n_frames > 0) {
         SALTUS_FAIL(SALTUS_E_INVALID, "frames are kept of runs, not of sweeps");
     }
