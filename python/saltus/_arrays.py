@@ -12,7 +12,8 @@ STATISTICS = ("mean", "variance", "min", "max")
 SPLITS = ("type_counts", "profile")
 _OF_RUNS = ("counts", "observables", "trajectories", "derived", *SPLITS)  # in their order
 SAMPLES = ("counts", "observables", "trajectories", "frames", *SPLITS)
-# Arrays of a saltus_memory: their types and axes, whose lengths are in its view or made of them.
+# Arrays of a saltus_memory, and what is read from files: their types. And their axes in memory, whose
+# lengths are in its view or made of them.
 _AXES = {
     **{name: ("<f8", "times", "columns") for name in STATISTICS},
     **{name: ("<i8", "samples", "parts", "counts") for name in SPLITS},
@@ -125,10 +126,19 @@ class File:
             return None if not parts else (
                 np.stack(parts, -2 if name == "edges" else -3) if where is Ellipsis else parts[0])
         if name == "frames":
-            parts = [f[p][where] for p in (f"space/frames/{escape(s, True)}" for s in self.species)
-                     if p in f]
-            return np.stack(parts, axis=-1) if parts else None
-        return next((f[p][where] for p in paths.get(name, ()) if p in f), None)
+            sets = [f[p] for p in (f"space/frames/{escape(s, True)}" for s in self.species) if p in f]
+            return _stacked([each[where] for each in sets], _AXES[name][0]) if sets else None
+        found = next((f[p] for p in paths.get(name, ()) if p in f), None)
+        if found is None:
+            return None
+        # A file has counts in the fewest bytes; HDF5 widens them, so that no second copy is made.
+        return (found.astype(_AXES[name][0]) if name in _AXES else found)[where]
+
+
+def _stacked(parts: Sequence[np.ndarray], kind: str) -> np.ndarray:
+    """Arrays behind one another along a new last axis, in another type."""
+    out = np.empty((*parts[0].shape, len(parts)), kind)
+    return np.stack(parts, axis=-1, out=out)
 
 
 def identity(f: Any) -> list[Any]:

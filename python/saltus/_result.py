@@ -64,7 +64,7 @@ class Result:
     @property
     def counts(self) -> np.ndarray:
         """Molecules, int64[run, point, species], or with record="final" int64[run, species]; in the
-        library's memory, not copied. From a file they may be int32."""
+        library's memory, not copied, or read from the file."""
         return self._need("counts", 'record="all" keeps it' if self.species else
                           "no species is counted: what is recorded is in observable_values")
 

@@ -201,6 +201,31 @@ def test_a_file_is_the_same_object(schlogl, tmp_path, record):
     schlogl.run(output=tmp_path / "run.h5", overwrite=True, **want)
 
 
+@pytest.mark.parametrize("record", ["all", "final"])
+def test_numbers_of_a_file_have_the_types_of_memory(tmp_path, record):
+    """A file has counts and sites in few bytes: squares and differences of these would wrap."""
+    m = saltus.read(LATTICE.replace("A: 40", "A: 50000") + SITES)
+    want = dict(until=1, points=3, runs=2, seed=5, frames=0.5, profile="z", by_type=True, record=record)
+    memory, file = m.run(**want), m.run(output=tmp_path / "run.h5", **want)
+    with h5py.File(file.path) as f:
+        assert f["space/frames/A"].dtype.itemsize < 4
+        assert record == "final" or f["counts"].dtype == f["space/profile"].dtype == np.int32
+    parts = ["type_counts", "profile"] if record == "all" else []
+    for r in (memory, file):
+        for name in ["counts", "trajectories", *parts]:
+            assert getattr(r, name).dtype == np.int64, name
+        for name in ["counts", *parts]:
+            assert all(x.dtype == np.int64 for x in r.blocks(name))
+        assert r["A"].dtype == r["B"].dtype == np.int64 and (r["A"]**2 >= 0).all()
+        assert r.frame_counts.dtype == r.frame_sites(1).dtype == np.int32
+        assert (np.diff(r.frame_sites(), axis=0) < 0).any()
+    pytest.importorskip("xarray")
+    assert file.frames(1).dtype == np.int32 and file.to_xarray().dtypes == memory.to_xarray().dtypes
+    pytest.importorskip("pandas")
+    assert (file.to_pandas().dtypes == memory.to_pandas().dtypes).all()
+    assert (file.to_pandas().dtypes == np.int64).all()
+
+
 def check_same_files(one, other):
     """But for when they were made, and by which command."""
     with h5py.File(one) as a, h5py.File(other) as b:
