@@ -99,7 +99,10 @@ class File:
             if identity(file) != self.identity:
                 raise FileError(f"{self.path}: holds another result than when it was opened",
                                 "saltus.open opens that one")
+            runs = _runs_of_statistics(file)  # first, as these may come meanwhile
             array = self._get(file, name, where)
+            if array is not None and name.endswith(STATISTICS):
+                _leave_out(array, runs)
         is_whole = where is Ellipsis or isinstance(where, tuple) and where[0] is Ellipsis
         return array[:self.n_runs] if name in _OF_RUNS and array is not None and is_whole else array
 
@@ -133,6 +136,23 @@ class File:
             return None
         # A file has counts in the fewest bytes; HDF5 widens them, so that no second copy is made.
         return (found.astype(_AXES[name][0]) if name in _AXES else found)[where]
+
+
+def _runs_of_statistics(f: Any) -> np.ndarray:
+    """Of how many runs statistics are, at each point of a sweep; older files say it of a run."""
+    if "stats/n" in f:
+        return f["stats/n"][...]
+    stats = f["stats"].attrs if "stats" in f else {}
+    return np.asarray(stats.get("trajectories", f.attrs.get("trajectories", 1)))
+
+
+def _leave_out(statistics: np.ndarray, runs: np.ndarray) -> None:
+    """Make statistics of no run NaN: a file that is being written has zeros there."""
+    if runs.ndim:
+        none = np.flatnonzero(runs == 0)
+        statistics[none[none < len(statistics)]] = np.nan
+    elif not runs:
+        statistics[...] = np.nan
 
 
 def _stacked(parts: Sequence[np.ndarray], kind: str) -> np.ndarray:

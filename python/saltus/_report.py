@@ -46,6 +46,9 @@ def report(data: Any, path: Path, *, title: Optional[str] = None) -> None:
             hasattr(data, "data_vars") and ("mean" in data or "observable_mean" in data or
                                             "runs_per_point" in data.attrs)):
         raise InvalidError(f"report shows a Result or a sweep's Dataset, not {type(data).__name__}")
+    if isinstance(data, Result) and not data.attrs["trajectories"]:
+        raise InvalidError(f"{data.path or 'this result'}: holds no statistics yet",
+                           "none of its trajectories has ended")
     with np.errstate(all="ignore"):  # observables may be infinite
         parts = {**_parts(data, title), "plotly": _pack(offline.get_plotlyjs())}
     template = importlib.resources.files("saltus").joinpath("report.html").read_text("utf-8")
@@ -225,7 +228,8 @@ def _of_sweep(data: Any, unit: str) -> dict[str, Any]:
     if not axes:
         raise InvalidError("this Dataset is no sweep", "a Result has a method report")
     if not all(data.sizes[a] for a in axes):
-        return NOTHING
+        return {**NOTHING, "table": '<p class="warning">It holds no statistics yet: no point has '
+                                    "ended.</p>\n"}
     at = {a: spread(data.sizes[a], max(2, int(MOST_CELLS ** (1 / len(axes))))) for a in axes}
     kept = [v for v in data.data_vars if v in s.derived or v.endswith(("mean", "variance"))]
     s.data = s.data[kept].isel(at)

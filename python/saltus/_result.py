@@ -177,12 +177,13 @@ class Result:
         if kept is not None:
             return kept
         n, zero = int(self.attrs["trajectories"]), np.zeros((), np.int64)
-        with np.errstate(invalid="ignore"):  # without any run they are NaN
-            mean = sum((x.sum(axis=0) for x in self.blocks(of)), zero) / np.float64(n)
-            if statistic == "mean":
-                return mean
-            squares = sum((np.square(x - mean).sum(axis=0) for x in self.blocks(of)), zero * 1.0)
-            return squares / np.float64(n - 1 if n > 1 else n)
+        if n == 0:
+            return np.full(getattr(self, of).shape[1:], np.nan)
+        mean = sum((x.sum(axis=0) for x in self.blocks(of)), zero) / np.float64(n)
+        if statistic == "mean":
+            return mean
+        squares = sum((np.square(x - mean).sum(axis=0) for x in self.blocks(of)), zero * 1.0)
+        return squares / np.float64(n - 1 if n > 1 else n)
 
     def min(self) -> np.ndarray:
         """Least values over the runs, float64[point, column]."""

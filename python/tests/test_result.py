@@ -1,6 +1,8 @@
 """Results: bits of the command's file, exact answers, every kind of record, files."""
 import os
 import pickle
+import subprocess
+import time
 import warnings
 
 import numpy as np
@@ -365,6 +367,67 @@ def test_a_file_that_is_being_written_has_whole_trajectories(arrive, tmp_path):
     assert r.attrs["trajectories"] == 6 and len(r.counts) == len(r["mean:X"]) == 6
     assert len(r.to_pandas()) == 18 and r.to_xarray().sizes["run"] == 6
     assert sum(len(x) for x in r.blocks("counts")) == 6
+
+
+@pytest.fixture
+def begun(tmp_path):
+    """begun(model, *options) gives the file of a run, or a sweep, whose trajectories do not end."""
+    program, processes = os.environ.get("SALTUS_COMMAND"), []
+    if not program:
+        pytest.skip("SALTUS_COMMAND does not name the command")
+
+    def begin(model, verb, *options):
+        (tmp_path / "long.yaml").write_text(model)
+        path, end = tmp_path / f"{verb}{len(processes)}.h5", time.time() + 300
+        processes.append(subprocess.Popen([program, verb, tmp_path / "long.yaml", "--until", "1e12",
+                                           "--points", "3", "-q", "-o", path, *options]))
+        while not path.exists() and processes[-1].poll() is None and time.time() < end:
+            time.sleep(0.05)
+        return path
+    yield begin
+    for process in processes:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.parametrize("lattice, record", [("", "all"), ("", "stats"), (LATTICE, "all")],
+                         ids=["all", "stats", "lattice"])
+@pytest.mark.filterwarnings("error")
+def test_statistics_of_a_file_before_its_first_trajectory_are_nan(begun, tmp_path, lattice, record):
+    model = lattice.replace("A -> B @ 0.5", '"A <-> B @ 1, 1"') + (SITES if lattice else "")
+    path = begun(model or "species: {A: 0, B: 9}\nreactions: {in: 0 -> A @ 9, out: A -> 0 @ 1}\n",
+                 "run", "--runs", "2", "--record", record, *["--profile", "z"][:2 * bool(lattice)])
+    r = saltus.open(path)
+    assert r.attrs["trajectories"] == 0
+    for f in (r.mean, r.var, r.min, r.max, r.fano):
+        assert f().shape == (3, 2) and np.isnan(f()).all(), f
+    if record == "all":
+        assert r.quantile(0.5).shape == (3, 2) and np.isnan(r.quantile(0.5)).all()
+    for of in ("profile", "type_counts") if lattice else ():
+        for f in (r.mean, r.var):
+            assert f(of).shape == (3, 2, 2) and np.isnan(f(of)).all(), f
+    pytest.importorskip("xarray")
+    assert all(np.isnan(r.to_xarray()[s]).all() for s in ("mean", "variance", "min", "max"))
+    pytest.importorskip("plotly")
+    with pytest.raises(saltus.InvalidError, match=f"^{path}: holds no statistics yet\n"):
+        r.report(tmp_path / "page.html")
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_statistics_of_a_point_without_runs_are_nan(arrive, begun, tmp_path):
+    pytest.importorskip("xarray")
+    path = tmp_path / "sweep.h5"
+    arrive.sweep({"k": [1.0, 2.0, 3.0]}, until=1, points=3, runs=4, output=path)
+    with h5py.File(path, "a") as f:
+        f["stats/n"][1] = 0
+    d = saltus.open(path)
+    for name in ("mean", "variance", "min", "max"):
+        assert np.isnan(d[name].sel(k=2)).all() and np.isfinite(d[name].sel(k=[1, 3])).all()
+    pytest.importorskip("plotly")
+    path = begun("species: {A: 0}\nreactions: {in: 0 -> A @ 9, out: A -> 0 @ 1}\n", "sweep", "--runs",
+                 "2", "--vary", "A=list:1,2")
+    saltus.report(saltus.open(path), tmp_path / "page.html")
+    assert "It holds no statistics yet: no point" in (tmp_path / "page.html").read_text("utf-8")
 
 
 def test_saves_what_was_stopped(arrive, tmp_path):
