@@ -6,6 +6,7 @@ from typing import Any, Optional, Sequence
 import numpy as np
 
 from ._errors import FileError, hdf5, need, unreadable
+from ._files import check_regular
 from ._native import ffi, lib
 
 STATISTICS = ("mean", "variance", "min", "max")
@@ -178,6 +179,7 @@ def escape(name: str, is_frame: bool = False) -> str:
 
 def open_h5(path: str) -> Any:
     h5py = need("h5py", "reading a result file")
+    check_regular(path)  # at any time: another may have taken its place
     try:
         return h5py.File(path, "r")
     except OSError:  # it is being written

@@ -3,10 +3,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import tempfile
 from typing import Union
 
-from ._errors import FileError, InvalidError, uncut
+from ._errors import FileError, InvalidError, uncut, unreadable
 
 Path = Union[str, os.PathLike]
 ENDINGS = ("", ".h5", ".hdf5", ".he5")  # of result files, the command's
@@ -22,6 +23,23 @@ def any_path(argument: str, path: Path) -> str:
     if not name:
         raise InvalidError(f"{argument}={path!r}: the name of a file is needed")
     return uncut(argument, name)
+
+
+def _kind(mode: int) -> str:
+    """What is no regular file, in the library's words; else "file"."""
+    return ("file" if stat.S_ISREG(mode) else "folder" if stat.S_ISDIR(mode) else
+            "named pipe" if stat.S_ISFIFO(mode) else "socket" if stat.S_ISSOCK(mode) else "device")
+
+
+def check_regular(path: str, hint: str = "") -> None:
+    """Refuse what cannot be read as a file, before it is opened: a pipe would be waited for, and a
+    device need not end. hint: where there is no such file, or it is not in reach."""
+    try:
+        kind = _kind(os.stat(path).st_mode)
+    except OSError as failure:
+        raise unreadable(path, failure, hint) from failure
+    if kind != "file":
+        raise FileError(f"{path}: cannot be read: it is a {kind}, not a file")
 
 
 def result_path(argument: str, path: Path) -> str:
@@ -58,6 +76,9 @@ def publish(path: Path, content: bytes) -> None:
 def is_foreign(path: Path) -> bool:
     """Whether there is a file that Saltus has not written, as its ends say."""
     try:
+        kind = _kind(os.stat(path).st_mode)
+        if kind not in ("file", "folder"):  # which would be waited for
+            raise InvalidError(f"{os.fspath(path)}: exists and is a {kind}")
         with open(path, "rb") as file:
             start = file.read(1 << 16)
             file.seek(max(0, os.fstat(file.fileno()).st_size - (1 << 16)))

@@ -10,7 +10,7 @@ from typing import Any, Mapping, Optional, Union
 import numpy as np
 
 from ._errors import InvalidError, text, unreadable, warn
-from ._files import any_path
+from ._files import any_path, check_regular
 from ._model import Model
 
 
@@ -35,12 +35,13 @@ def load(source: Union[str, bytes, os.PathLike], **given: Any) -> Model:
     if isinstance(source, str) and ("\n" in source or source.lstrip()[:1] in ("<", "{")):
         return Model(source.encode(), "model", **given)
     path = any_path("source", source)
+    hint = "a model's text has a line break, or begins with < or {" if isinstance(source, str) else ""
+    check_regular(path, hint)
     try:
         with open(path, "rb") as file:
             content = file.read()
     except OSError as failure:
-        raise unreadable(path, failure, "a model's text has a line break, or begins with < or {"
-                         if isinstance(source, str) else "") from failure
+        raise unreadable(path, failure, hint) from failure
     return Model(content, path, **given)
 
 

@@ -1,7 +1,6 @@
 """Results of a run or a sweep."""
 from __future__ import annotations
 
-import errno
 import html
 import os
 from typing import Any, Iterator, Optional, Sequence, Union
@@ -11,8 +10,8 @@ import numpy as np
 from ._arrays import SAMPLES, SPLITS, File, escape, identity, open_h5
 from ._dataset import dataset, sweep_dataset
 from ._errors import (InvalidError, UnknownNameError, check, hdf5, near, need, number, record, text,
-                      unreadable, whole)
-from ._files import Path, any_path, result_path
+                      whole)
+from ._files import Path, any_path, check_regular, result_path
 from ._native import ffi, lib
 from ._series import Names, quantiles, table
 
@@ -377,8 +376,7 @@ def open(path: Path, *, samples: bool = True) -> Any:
     sweep an xarray.Dataset; samples=False: without those of its trajectories."""
     path = any_path("path", path)
     state, err = ffi.new("saltus_file_state *"), record()
-    if not os.path.exists(path):
-        raise unreadable(path, FileNotFoundError(errno.ENOENT, ""))
+    check_regular(path)
     with hdf5:
         check(lib.saltus_file_state_read(os.fsencode(path), state, err), err)
     with hdf5, open_h5(path) as f:

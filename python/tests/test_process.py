@@ -473,6 +473,31 @@ assert not os.path.exists("missing.h5")
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("use", [
+    "saltus.read(path)", "saltus.open(path)", "main(['plot', path, 'output', 'x.png'])",
+    "main(['report', path, 'output', 'x.html'])"])
+@pytest.mark.parametrize("path, said", [("pipe", "a named pipe"), ("/dev/zero", "a device"),
+                                        ("folder", "a folder")])
+def test_what_is_no_file_is_refused_not_waited_for(tmp_path, use, path, said):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    pytest.importorskip("h5py")
+    end = run_python("import resource, saltus, signal\nfrom saltus.__main__ import main\n"
+                     "signal.alarm(30)\nresource.setrlimit(resource.RLIMIT_AS, (1 << 32, 1 << 32))\n"
+                     f"path = {path!r}\ntry:\n    code = {use}\n    assert code == 2\n"
+                     "except OSError as failure:\n    print(failure)\n", tmp_path)
+    assert end.returncode == 0, end.stderr
+    assert f"{path}: cannot be read: it is {said}, not a file\n" in (end.stdout or end.stderr)
+
+
+def test_a_pipe_is_no_place_for_a_figure(tmp_path):
+    os.mkfifo(tmp_path / "x.png")
+    end = run_python("import signal\nfrom saltus.__main__ import main\nsignal.alarm(30)\n"
+                     "assert main(['plot', 'none.h5', 'output', 'x.png']) == 2\n", tmp_path)
+    assert end.returncode == 0, end.stderr
+    assert end.stderr == "saltus: x.png: exists and is a named pipe\n"
+
+
 def test_a_notebook_without_widgets_gets_a_bar_of_text(tmp_path):
     pytest.importorskip("tqdm")
     code = f"""
