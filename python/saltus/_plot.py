@@ -61,6 +61,11 @@ class Drawing(NamedTuple):
     def value_label(self) -> str:
         return "molecules" if set(self.names) <= set(self.of.species) else "value"
 
+    @property
+    def sd_label(self) -> str:
+        return "sd of " + (self.names[0] if len(self.names) == 1 else
+                           "molecules" if self.value_label == "molecules" else "values")
+
     # ---- of a result
 
     @property
@@ -415,12 +420,15 @@ def sweep(data: Any, species: Names, time: Optional[float], derived: Names, stat
 
 def _along(d: Drawing) -> Figure:
     """Means along one parameter with standard deviations, or with distributions where these have
-    two peaks: means alone would hide two states."""
+    two peaks: means alone would hide two states. Or standard deviations alone, if they are asked for.
+    """
     s = d.of
     label = s.parameters[0] if "point" in s.axes else s.axes[0]
     s.data = s.data.sortby(label)
     x = s.data[label].values
     d = d._replace(logx=is_geometric(x) if d.logx is None else d.logx)
+    if s.statistic == "sd":
+        return _draw_along(d, label, x, [s.shown(name) for name in d.names], [])
     values = [s(name) for name in d.names]
     counted = {n: c for n in d.names if (c := s.distributions(n)) is not None}
     if len(counted) == len(d.names) and any(_has_two_peaks(h) for _, c in counted.values()
@@ -434,13 +442,18 @@ def _along(d: Drawing) -> Figure:
         add_legend(axes, [(Line2D([], [], color=COLOURS[1], marker="o", markersize=3.5), "mean")])
         add_colour_bar(figure, mesh, axes, "fraction of runs per bin", aspect=30)
         return d.end(figure, s.title(d.names))
-    together = d.fit_together([mean for mean, _ in values])
-    figure, axes = d.panels(label, d.value_label, together=together)
-    _draw_means(d, axes, together, x, [mean for mean, _ in values],
-                [(mean - sd, mean + sd) for mean, sd in values], "mean ± sd", "o")
+    return _draw_along(d, label, x, [mean for mean, _ in values],
+                       [(mean - sd, mean + sd) for mean, sd in values])
+
+
+def _draw_along(d: Drawing, label: str, x: np.ndarray, lines: Sequence[np.ndarray],
+                bands: Sequence[Any]) -> Figure:
+    together = d.fit_together(lines)
+    figure, axes = d.panels(label, d.value_label if bands else d.sd_label, together=together)
+    _draw_means(d, axes, together, x, lines, bands, "mean ± sd", "o")
     for a in axes:
         set_scale(a, d.log, d.logx)
-    return d.end(figure, s.title(d.names))
+    return d.end(figure, d.of.title(d.names))
 
 
 def _map(axes: Any, d: Drawing, x: str, y: str, z: np.ndarray, norm: Any) -> Any:
@@ -499,10 +512,12 @@ def _design(d: Drawing) -> Figure:
     s, (name,) = d.of, d.names
     shown, _ = first(s.parameters, MOST_PANELS)
     one = len(shown) == 1
+    is_sd = s.statistic == "sd"
     figure, axes = make_panels(d.page, [""] if one else shown, shown[0] if one else "parameter",
-                               f"mean ± sd of {name}", shared=False)
+                               d.sd_label if is_sd else f"mean ± sd of {name}", shared=False)
+    points = (s.shown(name),) if is_sd else s(name)
     for p, a in zip(shown, axes):
-        a.errorbar(s.data[p].values, *s(name), fmt="o", markersize=3, elinewidth=0.7,
+        a.errorbar(s.data[p].values, *points, fmt="o", markersize=3, elinewidth=0.7,
                    color=COLOURS[0])
         set_scale(a, d.log, is_geometric(s.data[p].values) if d.logx is None else d.logx)
     return d.end(figure, s.title([name]))

@@ -363,7 +363,8 @@ def plot(data: Any, *, species: Names = None, time: Optional[float] = None, deri
 
     Means at the sample nearest to `time`, the last, of species or of derived quantities: against
     one parameter with standard deviations, or the distributions where one of them has two peaks and
-    samples were kept; as maps over two, of means or statistic="sd"; as rows of maps over three.
+    samples were kept; as maps over two; as rows of maps over three. With statistic="sd" standard
+    deviations in place of means.
     log: of values or colours; logx: without it as the parameter's values are spaced."""
     need("matplotlib", "plot")
     from . import _plot

@@ -356,7 +356,7 @@ class Sweep:
         return mean, np.sqrt(np.maximum(var, 0.0))
 
     def shown(self, name: str) -> np.ndarray:
-        """The statistic that maps show."""
+        """The statistic that is asked for."""
         return self(name)[self.statistic == "sd"]
 
     def distributions(self, name: str) -> Optional[tuple[np.ndarray, np.ndarray]]:
@@ -370,9 +370,9 @@ class Sweep:
         return edges, np.array([np.histogram(row, edges)[0] for row in runs])
 
     def varied(self) -> list[str]:
-        """Species, or else observables, whose means vary, those that vary most first, or all of
-        them if none does."""
-        means = {name: self(name)[0] for name in self.species or self.observables}
+        """Species, or else observables, whose means vary, or what else is shown; those that vary most
+        first, or all of them if none does."""
+        means = {name: self.shown(name) for name in self.species or self.observables}
         ends = {name: (np.nanmin(x), np.nanmax(x)) for name, x in means.items()
                 if not np.isnan(x).all()}
         spans = {name: high - low for name, (low, high) in ends.items() if differ(low, high)}

@@ -465,6 +465,29 @@ def test_maps_of_standard_deviations(gene):
         saltus.plot(d, statistic="median")
 
 
+def test_standard_deviations_along_a_parameter(gene, schlogl):
+    d = gene.sweep({"k": AXES["k"]}, **SWEEP)
+    sd = np.sqrt(d["variance"].isel(time=-1))
+    panel = check(saltus.plot(d, species="X", statistic="sd"), "sd of X").axes[0]
+    assert np.allclose(panel.lines[0].get_ydata(), sd.sel(species="X")) and not panel.collections
+    panel = check(saltus.plot(d, species="Y,X", statistic="sd"), "sd of molecules").axes[0]
+    for line, name in zip(panel.lines, "YX"):
+        assert np.allclose(line.get_ydata(), sd.sel(species=name))
+    panel = check(saltus.plot(d, derived="mean:X", statistic="sd"), "sd of mean:X").axes[0]
+    assert np.allclose(panel.lines[0].get_ydata(), d["mean:X"].std("run", ddof=1))
+    d = schlogl.sweep({"c3": saltus.lin(8e-4, 1e-3, 4)}, until=10, points=2, runs=200, record="all")
+    check(saltus.plot(d, statistic="sd"), "sd of X")  # of two peaks, too
+
+
+def test_standard_deviations_of_designs(gene):
+    for names in ("k", "kgh"):
+        d = gene.sweep({a: AXES[a].rsplit(":", 1)[0] for a in names}, design="sobol:16", **SWEEP)
+        panel = check(saltus.plot(d, species="X", statistic="sd"), "sd of X").axes[0]
+        sd = np.sqrt(d["variance"].sel(species="X").isel(time=-1).values)
+        assert np.allclose(sorted(panel.lines[0].get_ydata()), sorted(sd))
+        assert not panel.collections  # no bars or bands of it
+
+
 @pytest.mark.parametrize("names", ["k", "kg", "kgh"])
 def test_sweeps(gene, names):
     d = gene.sweep({a: AXES[a] for a in names}, **SWEEP)

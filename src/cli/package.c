@@ -226,7 +226,7 @@ static const struct argp_option plot_options[] = {
     {"time", OPT_TIME, "T", 0, "of histograms and sweeps, the sample nearest to T (the last)", 0},
     {"trajectories", OPT_TRAJECTORIES, "N", 0, "sample trajectories to draw (20)", 0},
     {"derived", OPT_DERIVED, "A,B", 0, "these derived quantities, such as period:X", 0},
-    {"statistic", OPT_STATISTIC, "S", 0, "of a sweep's maps, mean (the default) or sd", 0},
+    {"statistic", OPT_STATISTIC, "S", 0, "of a sweep, mean (the default) or sd", 0},
     {"frame", OPT_FRAME, "T", 0, "a slice of the frame nearest to T (the last)", 0},
     {"slice", OPT_SLICE, "z=N", 0,
      "a slice along this plane, with x, y or z alone the one in the middle; 'max z' and 'sum z' "
