@@ -18,7 +18,7 @@ from ._arrays import sources
 from ._errors import Error, InvalidError, need, text
 from ._files import Path, any_path, publish
 from ._result import Result
-from ._series import (BAND, COLOURS, FINE_BINS, RANGES_APART, Sweep, distributions, edges_around,
+from ._series import (BAND, COLOURS, FINE_BINS, MOST_VALUE, RANGES_APART, Sweep, distributions, edges_around,
                       first, is_geometric, moving, quantiles, short, spread, table,
                       time_unit)
 
@@ -81,6 +81,7 @@ def _parts(data: Any, title: Optional[str]) -> dict[str, str]:
                         " Those that take long may be missing more often." * is_run)
     if a.get("n_shards"):
         warnings.append(f"One part of {a['n_shards']}: the others are not in here.")
+    warnings += shown.pop("not_drawn", [])
     warnings += model.warnings if model else []
     facts = [["command" if key == "options" else key.replace("_", " "),
               str(a[key]) if key == "seed" else a[key]] for key in FACTS if a.get(key, "") != ""]
@@ -124,15 +125,16 @@ def _of_result(r: Any, unit: str) -> dict[str, Any]:
     runs, kept, figures = r.attrs["trajectories"], r.attrs["record"], []
     if not runs or not r.columns:
         return NOTHING
-    names, more = first(moving(r), MOST_NAMES)
+    large = _too_large(r)
+    names, more = first([name for name in moving(r) if name not in large], MOST_NAMES)
     at, t = [r.columns.index(name) for name in names], spread(len(r.time), MOST_TIMES)
     points, time = t[-1:] if kept == "final" else t, _numbers(r.time[t], 7)
     fine = distributions(r, [n for n in names if n in r.species or kept != "histogram"], points,
-                         FINE_BINS) if kept != "stats" and runs > 1 else {}
+                         FINE_BINS) if kept != "stats" and runs > 1 and names else {}
     spans = quantiles(r, list(fine), points, LEVELS)
     label = f"time ({unit})" if unit else "time"
     value, each = [("value", "unit"), ("molecules", "molecule")][set(names) <= set(r.species)]
-    if len(t) > 1 and runs > 1:
+    if names and len(t) > 1 and runs > 1:
         mean, sd = r.mean()[t][:, at].T, np.sqrt(r.var())[t][:, at].T
         bands = [spans[n][[0, -1]] if kept == "all" else [m - s, m + s]
                  for n, m, s in zip(names, mean, sd)]
@@ -146,7 +148,7 @@ def _of_result(r: Any, unit: str) -> dict[str, Any]:
             "Distributions", "bars", value, f"fraction of runs per {each}",
             [[{**bars[n], "parts": bars[n]["parts"][i]} if n in bars else None for n in names]
              for i in steps], _control(r.time[points[steps]], "time", unit, -1)))
-    if kept == "all" and len(t) > 1:
+    if names and kept == "all" and len(t) > 1:
         rows = [r._source.part(a, slice(MOST_RUNS)) for a in ("counts", "observables")]
         x = np.concatenate([a for a in rows if a is not None], axis=-1)[:, t][..., at]
         x = np.pad(x.astype(float), ((0, 0), (0, 1), (0, 0)), constant_values=np.nan)
@@ -168,9 +170,18 @@ def _of_result(r: Any, unit: str) -> dict[str, Any]:
     sizes = np.maximum(np.abs(r.min()), np.abs(r.max()))[:, at]
     tops = np.nan_to_num(sizes.max(axis=0), posinf=0.0)
     return {"names": names, "figures": [*figures, *_of_lattice(r, unit, label)],
-            "on": np.flatnonzero(tops * RANGES_APART >= tops.max())[:len(COLOURS)].tolist(),
+            "not_drawn": [f"Not drawn, as there are values of {MOST_VALUE:g} and more: "
+                          f"{', '.join(large)}."] * bool(large),
+            "on": np.flatnonzero(tops * RANGES_APART >= tops.max(initial=0.0))[:len(COLOURS)].tolist(),
             "table": table(rows, head[:max(map(len, rows))],
                            f"At time {short(r.time[-1])} {unit}", "numbers")}
+
+
+def _too_large(r: Any) -> list[str]:
+    """Columns with values that no axis can show."""
+    ends = np.abs([r.min(), r.max()])
+    return [r.columns[i] for i in np.flatnonzero(
+        (np.isfinite(ends) & (ends >= MOST_VALUE)).any(axis=(0, 1)))]
 
 
 def _coarse(edges: np.ndarray, parts: np.ndarray) -> dict[str, Any]:

@@ -35,7 +35,7 @@ def short(v: Any) -> str:
     if not math.isfinite(v):
         return "none" if math.isnan(v) else "∞" if v > 0 else "−∞"
     size = math.floor(math.log10(abs(v))) if v else 0
-    text = f"{v:,.{max(0, 3 - size)}f}" if -4 <= size < 9 or v == int(v) else f"{v:.4g}"
+    text = f"{v:,.{max(0, 3 - size)}f}" if -4 <= size < 9 or (v == int(v) and size < 21) else f"{v:.4g}"
     return (text.rstrip("0").rstrip(".") if "." in text else text).replace("-", "−")
 
 

@@ -390,6 +390,19 @@ def test_without_columns_a_page_tells_what_was_run(tmp_path):
             r.plot() if r is run else saltus.plot(r)
 
 
+@pytest.mark.parametrize("species, drawn", [("A,y,z", ["A"]), ("y,z", [])])
+@pytest.mark.parametrize("record", ["all", "final", "stats"])
+def test_what_is_too_large_is_left_out(tmp_path, record, species, drawn):
+    m = saltus.build("large", species={"A": 5, "B": 0}, rules={"y": "A*7e307", "z": "-7e305*A"},
+                     reactions={"r": "A -> B @ 1", "b": "B -> A @ 1"})
+    page = tmp_path / "page.html"
+    m.run(until=3, points=11, runs=60, species=species, record=record).report(page)
+    text = page.read_text(encoding="utf-8")
+    assert "Not drawn, as there are values of 1e+300 and more: y, z." in text
+    assert data_of(page)["names"] == drawn and bool(data_of(page)["figures"]) == bool(drawn)
+    assert "<td>y</td>" in text and max(map(len, re.findall("<td>(.*?)</td>", text))) < 200
+
+
 def test_little_is_no_failure(arrive, tmp_path):
     page = tmp_path / "page.html"
     arrive.run(times=[1.0], runs=9).report(page)
