@@ -36,7 +36,10 @@ def _count(option: str, text: str) -> int:
 
 
 def _size(option: str, text: str) -> tuple[float, ...]:
-    size = tuple(_number(option, side) for side in text.lower().split("x"))
+    try:
+        size = tuple(float(side) for side in text.lower().split("x"))
+    except ValueError:
+        size = ()
     if len(size) != 2 or not all(0.5 <= side <= 100 for side in size):
         raise InvalidError(f"--{option} '{text}': width and height in inches, such as 3.5x2.5, "
                            "are needed")

@@ -13,8 +13,8 @@ STATISTICS = ("mean", "variance", "min", "max")
 SPLITS = ("type_counts", "profile")
 _OF_RUNS = ("counts", "observables", "trajectories", "derived", *SPLITS)  # in their order
 SAMPLES = ("counts", "observables", "trajectories", "frames", *SPLITS)
-# Arrays of a saltus_memory, and what is read from files: their types. And their axes in memory, whose
-# lengths are in its view or made of them.
+# Types of arrays, in files and in a saltus_memory, and their axes there, whose lengths are in its
+# view or made of them.
 _AXES = {
     **{name: ("<f8", "times", "columns") for name in STATISTICS},
     **{name: ("<i8", "samples", "parts", "counts") for name in SPLITS},
@@ -130,7 +130,8 @@ class File:
             return None if not parts else (
                 np.stack(parts, -2 if name == "edges" else -3) if where is Ellipsis else parts[0])
         if name == "frames":
-            sets = [f[p] for p in (f"space/frames/{escape(s, True)}" for s in self.species) if p in f]
+            sets = [f[p] for p in (f"space/frames/{escape(s, True)}" for s in self.species)
+                    if p in f]
             return _stacked([each[where] for each in sets], _AXES[name][0]) if sets else None
         found = next((f[p] for p in paths.get(name, ()) if p in f), None)
         if found is None:

@@ -173,7 +173,19 @@ def _trajectories(d: Drawing, n: int) -> Figure:
     return d.end(figure, d.title(f"{shown} of {d.runs} runs" if shown < d.runs else ""))
 
 
+def _check_kept(d: Drawing, what: str, records: Sequence[str]) -> None:
+    """Refuse what is not there of all names. records: those that keep it, of species; of others
+    there are no histograms."""
+    kept, others = d.of.attrs["record"], [n for n in d.names if n not in d.of.species]
+    fit = [record for record in records if record != "histogram" or not others]
+    if kept not in fit:
+        of = f" of {others[0]}" if kept in records else ""
+        raise InvalidError(f"this result has no {what}{of}",
+                           " or ".join(f'record="{record}"' for record in fit) + " keeps them")
+
+
 def _histogram(d: Drawing, time: Optional[float]) -> Figure:
+    _check_kept(d, "distributions", ("all", "final", "histogram"))
     point = nearest("time", d.of.time, time)
     if d.of.attrs["record"] == "final" and point != len(d.of.time) - 1:
         raise InvalidError("this result has final states alone", 'record="all" keeps samples')
@@ -192,9 +204,7 @@ def _histogram(d: Drawing, time: Optional[float]) -> Figure:
 
 
 def _heatmap(d: Drawing) -> Figure:
-    if d.of.attrs["record"] not in ("all", "histogram"):
-        raise InvalidError("this result has no distributions over time",
-                           'record="all" or record="histogram" keeps them')
+    _check_kept(d, "distributions over time", ("all", "histogram"))
     points = spread(len(d.of.time), MOST_COLUMNS)
     counted = distributions(d.of, d.names, points)
     # The scale ends where one cell in a hundred passes it, or a start in one state would fill it.
@@ -420,8 +430,8 @@ def sweep(data: Any, species: Names, time: Optional[float], derived: Names, stat
 
 def _along(d: Drawing) -> Figure:
     """Means along one parameter with standard deviations, or with distributions where these have
-    two peaks: means alone would hide two states. Or standard deviations alone, if they are asked for.
-    """
+    two peaks: means alone would hide two states. Or standard deviations alone, if these are asked
+    for."""
     s = d.of
     label = s.parameters[0] if "point" in s.axes else s.axes[0]
     s.data = s.data.sortby(label)

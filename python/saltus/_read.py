@@ -35,7 +35,8 @@ def load(source: Union[str, bytes, os.PathLike], **given: Any) -> Model:
     if isinstance(source, str) and ("\n" in source or source.lstrip()[:1] in ("<", "{")):
         return Model(source.encode(), "model", **given)
     path = any_path("source", source)
-    hint = "a model's text has a line break, or begins with < or {" if isinstance(source, str) else ""
+    hint = ("a model's text has a line break, or begins with < or {" if isinstance(source, str)
+            else "")
     check_regular(path, hint)
     try:
         with open(path, "rb") as file:

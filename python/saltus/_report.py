@@ -18,8 +18,8 @@ from ._arrays import sources
 from ._errors import Error, InvalidError, need, text
 from ._files import Path, any_path, publish
 from ._result import Result
-from ._series import (BAND, COLOURS, FINE_BINS, MOST_VALUE, RANGES_APART, Sweep, distributions, edges_around,
-                      first, is_geometric, moving, quantiles, short, spread, table,
+from ._series import (BAND, COLOURS, FINE_BINS, MOST_VALUE, RANGES_APART, Sweep, distributions,
+                      edges_around, first, is_geometric, moving, quantiles, short, spread, table,
                       time_unit)
 
 # What a page holds at most, so that it stays small whatever the size of a file.
@@ -169,10 +169,11 @@ def _of_result(r: Any, unit: str) -> dict[str, Any]:
         head[1], rows = "value", [row[:2] for row in rows]
     sizes = np.maximum(np.abs(r.min()), np.abs(r.max()))[:, at]
     tops = np.nan_to_num(sizes.max(axis=0), posinf=0.0)
+    is_on = tops * RANGES_APART >= tops.max(initial=0.0)
     return {"names": names, "figures": [*figures, *_of_lattice(r, unit, label)],
             "not_drawn": [f"Not drawn, as there are values of {MOST_VALUE:g} and more: "
                           f"{', '.join(large)}."] * bool(large),
-            "on": np.flatnonzero(tops * RANGES_APART >= tops.max(initial=0.0))[:len(COLOURS)].tolist(),
+            "on": np.flatnonzero(is_on)[:len(COLOURS)].tolist(),
             "table": table(rows, head[:max(map(len, rows))],
                            f"At time {short(r.time[-1])} {unit}", "numbers")}
 

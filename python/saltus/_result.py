@@ -17,7 +17,6 @@ from ._series import Names, quantiles, table
 
 _IN_BLOCKS = ("counts", "observables", *SPLITS)
 _BLOCK = 1 << 20  # numbers that are read at a time
-_HOW_SPLITS = 'with every sample; with another record there are mean("profile"), var("profile") …'
 
 
 class Result:
@@ -60,6 +59,12 @@ class Result:
             raise InvalidError(f"this result has no {name}", how)
         return array
 
+    def _need_parts(self, of: str, how: str) -> np.ndarray:
+        array = self._source(of)
+        if array is None and self._source(f"{of}_mean") is not None:
+            how = f'record="all" keeps it; of all runs there are mean("{of}"), var("{of}")'
+        return self._need(of, how) if array is None else array
+
     @property
     def counts(self) -> np.ndarray:
         """Molecules, int64[run, point, species], or with record="final" int64[run, species]; in the
@@ -83,13 +88,13 @@ class Result:
     @property
     def type_counts(self) -> np.ndarray:
         """Molecules in sites of each type, int64[run, point, type, species]."""
-        return self._need("type_counts", "by_type=True asks for them, where sites are of "
-                          "several types, " + _HOW_SPLITS)
+        return self._need_parts("type_counts", "by_type=True asks for them, where sites are of "
+                                "several types")
 
     @property
     def profile(self) -> np.ndarray:
         """Molecules in each plane of a lattice, int64[run, point, plane, species]."""
-        return self._need("profile", 'profile="z" asks for it, ' + _HOW_SPLITS)
+        return self._need_parts("profile", 'profile="z" asks for it')
 
     @property
     def trajectories(self) -> np.ndarray:

@@ -35,7 +35,8 @@ def short(v: Any) -> str:
     if not math.isfinite(v):
         return "none" if math.isnan(v) else "∞" if v > 0 else "−∞"
     size = math.floor(math.log10(abs(v))) if v else 0
-    text = f"{v:,.{max(0, 3 - size)}f}" if -4 <= size < 9 or (v == int(v) and size < 21) else f"{v:.4g}"
+    is_plain = -4 <= size < 9 or (v == int(v) and size < 21)
+    text = f"{v:,.{max(0, 3 - size)}f}" if is_plain else f"{v:.4g}"
     return (text.rstrip("0").rstrip(".") if "." in text else text).replace("-", "−")
 
 
@@ -370,8 +371,8 @@ class Sweep:
         return edges, np.array([np.histogram(row, edges)[0] for row in runs])
 
     def varied(self) -> list[str]:
-        """Species, or else observables, whose means vary, or what else is shown; those that vary most
-        first, or all of them if none does."""
+        """Species, or else observables, whose means (or what else is shown) vary, those that vary
+        most first, or all of them if none does."""
         means = {name: self.shown(name) for name in self.species or self.observables}
         ends = {name: (np.nanmin(x), np.nanmax(x)) for name, x in means.items()
                 if not np.isnan(x).all()}

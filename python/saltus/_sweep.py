@@ -54,6 +54,8 @@ def points(theta: Any, names: Sequence[str]) -> tuple[Any, list[str]]:
     except TypeError as failure:
         raise InvalidError(f"names={names!r} must be a text or a row of texts") from failure
     values = np.ascontiguousarray(numbers("theta", theta))
+    if values.shape == (0, len(names)):
+        raise InvalidError("theta has no rows: one at least is needed")
     if values.ndim != 2 or values.shape[1] != len(names) or not values.size:
         raise InvalidError(f"theta must be of shape [N, {len(names)}], a column for each of "
                            f"{', '.join(map(repr, names))}, not {list(values.shape)}")

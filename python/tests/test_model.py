@@ -213,6 +213,8 @@ def test_arguments_of_wrong_types_are_named(arrive, tmp_path):
         arrive.sweep({"k": ["a"]}, until=1)
     with pytest.raises(saltus.InvalidError, match="theta must be numbers"):
         arrive.batch([["a"]], "k", until=1)
+    with pytest.raises(saltus.InvalidError, match="^theta has no rows: one at least is needed$"):
+        arrive.batch(np.empty((0, 1)), ["k"], until=1)
     with pytest.raises(saltus.InvalidError, match="volume=5 must be names with sizes"):
         saltus.read("species: {A: 1}\n", volume=5)
     with pytest.raises(saltus.InvalidError, match="mole='x' must be a number"):

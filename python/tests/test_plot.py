@@ -2,6 +2,7 @@
 import functools
 import itertools
 import math
+import signal
 import threading
 import warnings
 from xml.etree import ElementTree
@@ -10,7 +11,8 @@ import numpy as np
 import pytest
 
 import saltus
-from conftest import ARRIVE, EXAMPLES
+from conftest import ARRIVE, EXAMPLES, LATTICE, SITES
+from saltus import __main__ as of_command
 
 pytest.importorskip("matplotlib", reason="matplotlib is missing (tools/packages test)")
 pytest.importorskip("xarray", reason="xarray is missing (tools/packages test)")
@@ -533,6 +535,51 @@ def test_sweeps_with_long_names(n, tmp_path):
 def test_designs(gene, names):
     d = gene.sweep({a: AXES[a].rsplit(":", 1)[0] for a in names}, design="sobol:32", **SWEEP)
     check(saltus.plot(d))
+
+
+@pytest.mark.parametrize("record, kind, species, said", [
+    ("stats", "histogram", "X",
+     'distributions\nrecord="all" or record="final" or record="histogram" keeps'),
+    ("stats", "histogram", "c3", 'distributions\nrecord="all" or record="final" keeps'),
+    ("stats", "histogram", "X,c3", 'distributions\nrecord="all" or record="final" keeps'),
+    ("histogram", "histogram", "c3", 'distributions of c3\nrecord="all" or record="final" keeps'),
+    ("stats", "heatmap", "X", 'distributions over time\nrecord="all" or record="histogram" keeps'),
+    ("final", "heatmap", "X", 'distributions over time\nrecord="all" or record="histogram" keeps'),
+    ("histogram", "heatmap", "c3", 'distributions over time of c3\nrecord="all" keeps')])
+def test_missing_distributions_are_told_with_what_keeps_them(schlogl, record, kind, species, said):
+    r = schlogl.run(until=1, points=3, runs=9, species="X,c3", record=record)
+    with pytest.raises(saltus.InvalidError) as failure:
+        r.plot(kind, species=species)
+    assert str(failure.value) == f"this result has no {said} them"
+
+
+@pytest.fixture
+def main(monkeypatch):
+    """What the command calls, in this process, whose signals and warnings stay as they are."""
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    return of_command.main
+
+
+def test_the_commands_size_is_told_as_it_was_given(main, capsys, tmp_path):
+    for size in ("3x", "x", "3x2x1", "large", "3x1000"):
+        assert main(["plot", "none.h5", "output", str(tmp_path / "f.png"), "size", size]) == 2
+        assert capsys.readouterr().err == (
+            f"saltus: --size '{size}': width and height in inches, such as 3.5x2.5, are needed\n")
+
+
+def test_missing_profiles_are_told_as_the_command_calls_them(main, capsys, tmp_path):
+    r = saltus.read(LATTICE + SITES).run(until=1, points=3, runs=2, by_type=False,
+                                         output=tmp_path / "o.h5")
+    for name, said in (
+            ("profile", 'profile="z" asks for it'),
+            ("type_counts", "by_type=True asks for them, where sites are of several types")):
+        with pytest.raises(saltus.InvalidError) as failure:
+            getattr(r, name)
+        assert str(failure.value) == f"this result has no {name}\n{said}"
+    assert main(["plot", r.path, "output", str(tmp_path / "f.png"), "kind", "kymograph"]) == 2
+    assert capsys.readouterr().err == (
+        'saltus: this result has no profile\n  hint: --profile "z" asks for it\n')
 
 
 def test_files(results, tmp_path):

@@ -483,7 +483,8 @@ def test_what_is_no_file_is_refused_not_waited_for(tmp_path, use, path, said):
     (tmp_path / "folder").mkdir()
     pytest.importorskip("h5py")
     end = run_python("import resource, saltus, signal\nfrom saltus.__main__ import main\n"
-                     "signal.alarm(30)\nresource.setrlimit(resource.RLIMIT_AS, (1 << 32, 1 << 32))\n"
+                     "signal.alarm(30)\nsize = 1 << 32\n"
+                     "resource.setrlimit(resource.RLIMIT_AS, (size, size))\n"
                      f"path = {path!r}\ntry:\n    code = {use}\n    assert code == 2\n"
                      "except OSError as failure:\n    print(failure)\n", tmp_path)
     assert end.returncode == 0, end.stderr
