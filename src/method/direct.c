@@ -16,8 +16,7 @@ done:
     return status;
 }
 
-/* bench/RESULTS.md, "Cost per event against the number of reactions" and "One trajectory of a large
- * network". */
+/* bench/RESULTS.md, "Cost per event against the number of reactions" and "Large networks". */
 static double core_ns(const saltus_tables *tables, const struct saltus_lattice *lattice,
                       bool in_lanes)
 {

@@ -55,7 +55,7 @@ done:
     return status;
 }
 
-/* bench/RESULTS.md, "Space". */
+/* bench/RESULTS.md, "Space on the CPU". */
 static double core_ns(const saltus_tables *tables, const saltus_lattice *lattice, bool in_lanes)
 {
     const double particle_ns = 60.0;
