@@ -150,16 +150,22 @@ done:
     return status;
 }
 
+/* Another point is due: if that is the one that failed, so do the workers. The lock is held. */
+static void turn(saltus_sweep_run_state *r)
+{
+    if (r->delivered == r->failed) {
+        saltus_workers_fail(&r->workers, r->failure.code, &r->failure);
+    }
+    (void)pthread_cond_broadcast(&r->workers.changed);
+}
+
 void saltus_points_fail(saltus_sweep_run_state *r, int64_t point, const saltus_error *error)
 {
     if (point < r->failed) {
         r->failed = point;
         r->failure = *error;
     }
-    if (r->delivered == r->failed) {
-        saltus_workers_fail(&r->workers, r->failure.code, &r->failure);
-    }
-    (void)pthread_cond_broadcast(&r->workers.changed);
+    turn(r);
 }
 
 /* Wait for the point's turn and deliver it. The lock is held. */
@@ -180,7 +186,7 @@ void saltus_points_deliver(saltus_sweep_run_state *r, int64_t point, saltus_sink
     }
     ++r->delivered;
     saltus_report_add(&r->report, report);
-    saltus_points_fail(r, r->failed, &r->failure); /* if it is that one's turn */
+    turn(r);
 }
 
 /* Take the next point when it is not too far ahead; -1: there is none. The lock is held. */

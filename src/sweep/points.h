@@ -20,8 +20,8 @@ typedef struct saltus_sweep_run {
     const saltus_plan *plan;  /**< of the first point; NULL: there are no other ranks */
     saltus_workers workers;
     int64_t next, delivered; /**< points */
-    int64_t failed;          /**< the first point known to fail, which ends the sweep when those */
-    saltus_error failure;    /**< before it are delivered; INT64_MAX: none */
+    int64_t failed;          /**< the first point known to fail; INT64_MAX: none */
+    saltus_error failure;    /**< of that point */
     double start;            /**< saltus_now */
     saltus_run_report report;
 } saltus_sweep_run_state;
