@@ -46,9 +46,6 @@ def report(data: Any, path: Path, *, title: Optional[str] = None) -> None:
             hasattr(data, "data_vars") and ("mean" in data or "observable_mean" in data or
                                             "runs_per_point" in data.attrs)):
         raise InvalidError(f"report shows a Result or a sweep's Dataset, not {type(data).__name__}")
-    if isinstance(data, Result) and not data.attrs["trajectories"]:
-        raise InvalidError(f"{data.path or 'this result'}: holds no statistics yet",
-                           "none of its trajectories has ended")
     with np.errstate(all="ignore"):  # observables may be infinite
         parts = {**_parts(data, title), "plotly": _pack(offline.get_plotlyjs())}
     template = importlib.resources.files("saltus").joinpath("report.html").read_text("utf-8")
@@ -123,7 +120,9 @@ def _control(options: Any, label: str = "", unit: str = "", at: int = 0) -> dict
 def _of_result(r: Any, unit: str) -> dict[str, Any]:
     """Names that can be switched, those that are on at first, figures, and a table."""
     runs, kept, figures = r.attrs["trajectories"], r.attrs["record"], []
-    if not runs or not r.columns:
+    if not runs:
+        return _nothing_yet("none of its trajectories has ended")
+    if not r.columns:
         return NOTHING
     large = _too_large(r)
     names, more = first([name for name in moving(r) if name not in large], MOST_NAMES)
@@ -176,6 +175,10 @@ def _of_result(r: Any, unit: str) -> dict[str, Any]:
             "on": np.flatnonzero(is_on)[:len(COLOURS)].tolist(),
             "table": table(rows, head[:max(map(len, rows))],
                            f"At time {short(r.time[-1])} {unit}", "numbers")}
+
+
+def _nothing_yet(why: str) -> dict[str, Any]:
+    return {**NOTHING, "table": f'<p class="warning">It holds no statistics yet: {why}.</p>\n'}
 
 
 def _too_large(r: Any) -> list[str]:
@@ -240,8 +243,7 @@ def _of_sweep(data: Any, unit: str) -> dict[str, Any]:
     if not axes:
         raise InvalidError("this Dataset is no sweep", "a Result has a method report")
     if not all(data.sizes[a] for a in axes):
-        return {**NOTHING, "table": '<p class="warning">It holds no statistics yet: no point has '
-                                    "ended.</p>\n"}
+        return _nothing_yet("no point has ended")
     at = {a: spread(data.sizes[a], max(2, int(MOST_CELLS ** (1 / len(axes))))) for a in axes}
     kept = [v for v in data.data_vars if v in s.derived or v.endswith(("mean", "variance"))]
     s.data = s.data[kept].isel(at)
