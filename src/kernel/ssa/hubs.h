@@ -169,9 +169,14 @@ SALTUS_FN saltus_failure saltus_hubs_move(saltus_trajectory *p, saltus_direct *d
     for (int i = r.member_first; i < r.member_end; ++i) {
         d->weights[SALTUS_AT(n->members[i].weight)] += n->members[i].ways * more;
     }
+    /* Leaves of hubs that have run out, of most in networks with few molecules, stay what they are:
+     * 0, and so do the nodes above them. */
     for (int i = r.leaf_first; i < r.leaf_end; ++i) {
-        saltus_hubs_sum_leaf(p, d, n->reach[i]);
-        saltus_hubs_mark(d, n->reach[i] / SALTUS_FANOUT, n_marked);
+        const int leaf = n->reach[i];
+        if (p->most[SALTUS_AT(n->hubs[leaf].species)] != 0 || d->values[SALTUS_AT(leaf)] != 0.0) {
+            saltus_hubs_sum_leaf(p, d, leaf);
+            saltus_hubs_mark(d, leaf / SALTUS_FANOUT, n_marked);
+        }
     }
     return SALTUS_FINE;
 }
