@@ -42,6 +42,13 @@ int64_t saltus_sweep_apart(const saltus_sweep_options *o)
     return o->common_random_numbers ? 0 : o->runs_apart > 0 ? o->runs_apart : o->run.n_trajectories;
 }
 
+static saltus_status check_finished(const saltus_sweep *sweep, saltus_error *err)
+{
+    return sweep->is_finished
+               ? SALTUS_OK
+               : saltus_error_set(err, SALTUS_E_INVALID, "the sweep has no points yet");
+}
+
 saltus_status saltus_sweep_check_options(const saltus_sweep *sweep, const saltus_sweep_options *o,
                                          saltus_error *err)
 {
@@ -49,12 +56,12 @@ saltus_status saltus_sweep_check_options(const saltus_sweep *sweep, const saltus
     const int64_t n_all = sweep->n_points, first = o->first_point;
     const bool is_of_it =
         first >= 0 && first < n_all && o->n_points >= 0 && o->n_points <= n_all - first;
-    const saltus_status of_law = saltus_law_check(o->law, err);
-    if (of_law != SALTUS_OK) {
-        return of_law;
+    saltus_status status = saltus_law_check(o->law, err);
+    if (status == SALTUS_OK) {
+        status = check_finished(sweep, err);
     }
-    if (!sweep->is_finished) {
-        return saltus_error_set(err, SALTUS_E_INVALID, "the sweep has no points yet");
+    if (status != SALTUS_OK) {
+        return status;
     }
     if (o->runs_apart < 0) {
         return saltus_error_set(err, SALTUS_E_INVALID,
@@ -417,9 +424,9 @@ saltus_status saltus_sweep_run(const saltus_sweep *sweep, const saltus_sweep_opt
         (!serves && (!sink || !sink->open || !sink->deliver))) {
         return saltus_no_argument(err, __func__);
     }
-    saltus_status status = SALTUS_OK;
-    if (!sweep->is_finished) {
-        return saltus_error_set(err, SALTUS_E_INVALID, "the sweep has no points yet");
+    saltus_status status = check_finished(sweep, err);
+    if (status != SALTUS_OK) {
+        return status;
     }
     if (serves) {
         if (report) {

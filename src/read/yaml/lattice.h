@@ -3,7 +3,6 @@
 #define SALTUS_READ_YAML_LATTICE_H
 
 #include "model/lattice/space.h"
-#include "read/units.h"
 #include "read/yaml/values.h"
 
 typedef struct saltus_lattice_reader {

@@ -1,5 +1,6 @@
 /* Numbers with units, and names, in the section `lattice`. */
 #include "core/number.h"
+#include "read/units.h"
 #include "read/yaml/lattice.h"
 
 #include <math.h>

@@ -3,6 +3,7 @@
 #include "core/number.h"
 #include "model/network/model.h"
 #include "model/network/syntax.h"
+#include "read/units.h"
 #include "read/yaml/units.h"
 
 #include <ctype.h>

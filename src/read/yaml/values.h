@@ -4,7 +4,6 @@
 #define SALTUS_READ_YAML_VALUES_H
 
 #include "model/network/model.h"
-#include "read/units.h"
 #include "read/yaml/tree.h"
 
 typedef struct saltus_yaml_reader {

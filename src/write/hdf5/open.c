@@ -68,6 +68,18 @@ static saltus_status check_memory(const saltus_plan *plan, const saltus_run_opti
     return status;
 }
 
+/* Shard n_shards is shard 0. */
+static bool is_shard(int64_t shard, int64_t n_shards)
+{
+    return n_shards > 0 && shard >= 0 && shard <= n_shards;
+}
+
+static saltus_status no_shard(int64_t shard, int64_t n_shards, saltus_error *err)
+{
+    return saltus_error_set(err, SALTUS_E_INVALID, "there is no shard %lld of %lld",
+                            (long long)shard, (long long)n_shards);
+}
+
 static saltus_status check_options(const saltus_hdf5_options *o, saltus_error *err)
 {
     saltus_status status = SALTUS_OK;
@@ -80,9 +92,8 @@ static saltus_status check_options(const saltus_hdf5_options *o, saltus_error *e
         SALTUS_FAIL(SALTUS_E_INVALID, "checkpoints every %g s: it must be above 0, or 0 for none",
                     o->checkpoint);
     }
-    if (o->n_shards < 0 || (o->n_shards > 0 && (o->shard < 0 || o->shard > o->n_shards))) {
-        SALTUS_FAIL(SALTUS_E_INVALID, "there is no shard %lld of %lld", (long long)o->shard,
-                    (long long)o->n_shards);
+    if (o->n_shards != 0 && !is_shard(o->shard, o->n_shards)) {
+        status = no_shard(o->shard, o->n_shards, err);
     }
 done:
     return status;
@@ -95,18 +106,18 @@ saltus_status saltus_hdf5_check(const saltus_plan *plan, const saltus_run_option
         return saltus_no_argument(err, __func__);
     }
     const saltus_hdf5_options o = options ? *options : saltus_hdf5_options_default();
-    saltus_status status = check_options(&o, err);
-    if (status != SALTUS_OK) {
-        return status;
-    }
+    saltus_status status = SALTUS_OK;
+    SALTUS_TRY(check_options(&o, err));
     if (o.record == SALTUS_RECORD_HISTOGRAM && saltus_plan_n_counts(plan) == 0) {
         status =
             saltus_error_set(err, SALTUS_E_INVALID,
                              "histograms are of counts, and no count of a species is recorded");
         saltus_error_hint(err, "name a species, or choose `record all`, stats or final");
-        return status;
+        goto done;
     }
-    return check_memory(plan, run, &o, err);
+    status = check_memory(plan, run, &o, err);
+done:
+    return status;
 }
 
 /* Where the shard and the next begin. */
@@ -122,7 +133,7 @@ void saltus_hdf5_shard(const saltus_plan *plan, const saltus_run_options *run,
                        int64_t *first, int64_t *n)
 {
     const bool is_one = plan && run && options && first && n && run->n_trajectories > 0 &&
-                        run->n_times > 0 && n_shards > 0 && shard >= 0 && shard <= n_shards;
+                        run->n_times > 0 && is_shard(shard, n_shards);
     if (!is_one) {
         if (n) {
             *n = 0;
@@ -156,9 +167,8 @@ saltus_status saltus_sweep_shard(const saltus_sweep *sweep, int64_t shard, int64
     if (!sweep || !options || !results) {
         return saltus_no_argument(err, __func__);
     }
-    if (n_shards < 1 || shard < 0 || shard > n_shards) {
-        return saltus_error_set(err, SALTUS_E_INVALID, "there is no shard %lld of %lld",
-                                (long long)shard, (long long)n_shards);
+    if (!is_shard(shard, n_shards)) {
+        return no_shard(shard, n_shards, err);
     }
     saltus_run_options *run = &options->run;
     const int64_t n = by_runs ? run->n_trajectories : saltus_sweep_n_points(sweep);
