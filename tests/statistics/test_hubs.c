@@ -191,11 +191,79 @@ static saltus_model *mixed_network(bool has_programs)
     return m;
 }
 
+/* A rule of binding: every state of a receptor with every ligand, few of which are there. The last
+ * receptor binds one ligand less, and three bind twice as fast. */
+static saltus_model *binding(void)
+{
+    enum { RECEPTORS = 12, LIGANDS = 40 };
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    fprintf(out, "species:\n");
+    for (int l = 0; l < LIGANDS; ++l) {
+        fprintf(out, "  L%d: %d\n", l, l % 4 == 0 ? 2 : 0);
+    }
+    for (int r = 0; r < RECEPTORS; ++r) {
+        fprintf(out, "  R%d: %d\n", r, r == 0 ? 3 : 0);
+    }
+    fprintf(out, "reactions:\n");
+    for (int r = 0; r < RECEPTORS; ++r) {
+        fprintf(out, "  u%d: R%d -> R%d @ 0.5\n", r, r, (r + 5) % RECEPTORS);
+        for (int l = 0; l < LIGANDS - (r == RECEPTORS - 1); ++l) {
+            fprintf(out, "  b%d_%d: R%d + L%d -> R%d + L%d @ %s\n", r, l, r, l, (r + 1) % RECEPTORS,
+                    (l + 3) % LIGANDS, r < 8 ? "0.1" : "0.2");
+        }
+    }
+    assert_int_equal(fclose(out), 0);
+    saltus_model *m = bits_parse(text);
+    free(text);
+    return m;
+}
+
+/* Their classes differ in constants and reactions; what they sum is the same. */
+static void hubs_of_the_same_partners_share_a_weight(void **state)
+{
+    (void)state;
+    saltus_model *m = binding();
+    const saltus_tables *t = &m->network->tables;
+    assert_int_equal(t->n_hubs, 12);
+    assert_int_equal(t->n_classes, 12);
+    assert_int_equal(t->n_weighed, 2);
+    assert_int_equal(t->n_weights, 2 + 2 * 3); /* of blocks of 16 of 40 and of 39 */
+    for (int c = 1; c < 12; ++c) {
+        const saltus_class *k = &t->classes[c];
+        assert_int_equal(k->weight == t->classes[0].weight, c < 11);
+        assert_int_equal(k->block == t->classes[0].block, c < 11);
+        assert_true(k->rate == (c < 8 ? 0.1 : 0.2));
+    }
+    saltus_model_destroy(m);
+}
+
+/* Marks of nodes that a trajectory left as it failed do not keep the next one's sums from being
+ * made. */
+static void what_a_failed_trajectory_left_is_forgotten(void **state)
+{
+    (void)state;
+    saltus_model *m = binding();
+    const saltus_tables *t = &m->network->tables;
+    hand *h = pick_up(t);
+    uint64_t random = 1;
+    for (int i = 0; i < t->hub_first[t->n_hub_levels]; ++i) {
+        h->d.marks[i] = 1;
+    }
+    scatter(h, &random);
+    wander(h, 300, &random);
+    put_down(h);
+    saltus_model_destroy(m);
+}
+
 static void reactions_have_their_shares(void **state)
 {
     (void)state;
-    for (int i = 0; i < 3; ++i) {
-        saltus_model *m = i == 0 ? mixed_network(true) : bits_motifs(60, 6, 20, (uint64_t)i);
+    for (int i = 0; i < 4; ++i) {
+        saltus_model *m = i == 0   ? mixed_network(true)
+                          : i == 3 ? binding()
+                                   : bits_motifs(60, 6, 20, (uint64_t)i);
         const saltus_tables *t = &m->network->tables;
         hand *h = pick_up(t);
         uint64_t random = (uint64_t)i;
@@ -539,8 +607,9 @@ static void devices_and_layouts_change_no_bit(void **state)
     if (!has_gpu) {
         print_message("SKIP of layouts of a GPU: %s\n", err.message);
     }
-    for (int i = 0; i < 6; ++i) {
+    for (int i = 0; i < 7; ++i) {
         saltus_model *m = i == 0   ? bits_motifs(60, 6, 20, 2)
+                          : i == 6 ? binding()
                           : i == 1 ? mixed_network(false)
                           : i == 2 ? hopping(true)
                           : i == 4 ? ring(700)
@@ -555,7 +624,7 @@ static void devices_and_layouts_change_no_bit(void **state)
             }
         }
         for (int k = 0; k < 4 && has_gpu; ++k) {
-            const bool is_large = i >= 4 && k == 1;
+            const bool is_large = (i == 4 || i == 5) && k == 1;
             if ((!plays_warps() || k != 3) && !is_large) {
                 assert_true(bits_hash(m, "cuda", layouts[k], 1, 3, n, fine, 5) == hash);
             }
@@ -661,6 +730,8 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reactions_have_their_shares),
+        cmocka_unit_test(hubs_of_the_same_partners_share_a_weight),
+        cmocka_unit_test(what_a_failed_trajectory_left_is_forgotten),
         cmocka_unit_test(networks_may_be_dormant),
         cmocka_unit_test(further_bits_are_drawn_where_needed),
         cmocka_unit_test(weights_hold_the_largest_counts),

@@ -131,11 +131,12 @@ typedef struct SALTUS_ALIGNED(16) saltus_alone {
     int32_t reaction, spare;
 } saltus_alone;
 
-/** Reactions of order 2 of a hub with one constant, > 0. `block`: the weight of the first block of
- * its entries; -1: it has none. */
+/** Reactions of order 2 of a hub with one constant, > 0. `weight`: which weight is its own, and
+ * that of other classes with the same partners; `block`: that of the first block of its entries;
+ * -1: it has none. */
 typedef struct SALTUS_ALIGNED(16) saltus_class {
     double rate, inverse;
-    int32_t entry_first, entry_end, block, spare;
+    int32_t entry_first, entry_end, block, weight;
 } saltus_class;
 
 /** A partner of a hub in a class: `ways` times (count - offset) in the class's weight. `reaction`
@@ -149,6 +150,11 @@ typedef struct SALTUS_ALIGNED(16) saltus_entry {
 typedef struct SALTUS_ALIGNED(8) saltus_member {
     int32_t weight, ways;
 } saltus_member;
+
+/** A hub that is a leaf, and its species. */
+typedef struct SALTUS_ALIGNED(8) saltus_follower {
+    int32_t leaf, hub;
+} saltus_follower;
 
 /** What follows the bounds of a species: members, and leaves in `reach`. member_first is -1 where
  * no reaction changes it as it fires. */
@@ -279,11 +285,12 @@ enum { SALTUS_FANOUT = 8, SALTUS_MAX_LEVELS = 11 };
     X(int32_t, alone_row, t->n_hubs > 0 ? t->n_hubs + 1 : 0)  /* [hub + 1] first of order 1 */     \
     X(saltus_alone, alone, t->n_alone)                        /* [..] by hub */                    \
     X(saltus_class, classes, t->n_classes)                    /* [class] by hub */                 \
+    X(int32_t, weighed, t->n_weighed)                         /* [weight] the first class of it */ \
     X(saltus_entry, entries, t->n_entries)                    /* [entry] by class */               \
     X(int32_t, entry_reaction, t->n_entry_reactions)          /* [..] of entries of many ways */   \
     X(saltus_reach, reaches, t->n_hubs > 0 ? t->n_species : 0) /* [species] */                     \
     X(saltus_member, members, t->n_members)                   /* [..] by species */                \
-    X(int32_t, reach, t->n_reach)                             /* [..] hubs, by species */          \
+    X(saltus_follower, reach, t->n_reach)                     /* [..] by species */                \
     X(int32_t, own, t->n_own)                                 /* [leaf - n_hubs] its reaction */   \
     X(int32_t, own_of, t->n_own_of)                           /* [..] leaves, by reaction */       \
     X(saltus_firing, firings, t->n_hubs > 0 ? t->n_reactions : 0) /* [reaction] */
@@ -313,7 +320,7 @@ typedef struct saltus_tables {
     int32_t n_kinks;
     int32_t n_moving_rules, n_moving_laws, n_moving_nodes, n_moving_triggers;
     int32_t n_hubs; /**< 0: each reaction has a propensity of its own */
-    int32_t n_alone, n_classes, n_weights, n_entries, n_entry_reactions;
+    int32_t n_alone, n_classes, n_weighed, n_weights, n_entries, n_entry_reactions;
     int32_t n_members, n_reach, n_own, n_own_of;
     /** The tree over hubs and own reactions, as the three below are that over reactions. */
     int32_t n_hub_leaves, n_hub_levels, hub_first[SALTUS_MAX_LEVELS + 1];

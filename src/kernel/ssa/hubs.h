@@ -42,24 +42,27 @@ SALTUS_FN int64_t saltus_hubs_bound(const saltus_trajectory *p, int s)
     return x + width - before;
 }
 
-/* A node is to be summed: the next in the queue of *n_marked, unless it is there. */
-SALTUS_FN void saltus_hubs_mark(saltus_direct *d, int node, int *n_marked)
+/* Node i of the level whose nodes begin at `first` is to be summed: it is the next in the queue of
+ * n_marked, unless it is there. Returns how many there are now. */
+SALTUS_FN int saltus_hubs_mark(saltus_direct *d, int first, int i, int n_marked)
 {
-    if (!d->marks[SALTUS_AT(node)]) {
-        d->marks[SALTUS_AT(node)] = 1;
-        d->queue[SALTUS_AT(*n_marked)] = node;
-        ++*n_marked;
+    if (!d->marks[SALTUS_AT(first + i)]) {
+        d->marks[SALTUS_AT(first + i)] = 1;
+        d->queue[SALTUS_AT(n_marked)] = i;
+        ++n_marked;
     }
+    return n_marked;
 }
 
 SALTUS_FN void saltus_hubs_sum_leaf(const saltus_trajectory *p, saltus_direct *d, int leaf)
 {
-    const saltus_hub *h = &p->n->hubs[leaf];
-    double each = h->alone;
-    for (int c = (int)h->class_first; c < (int)(h->class_first + h->n_classes); ++c) {
-        each += p->n->classes[c].rate * (double)d->weights[SALTUS_AT(c)];
+    const saltus_hub h = p->n->hubs[leaf];
+    const saltus_class *k = p->n->classes + h.class_first, *const end = k + h.n_classes;
+    double each = h.alone;
+    for (; k < end; ++k) {
+        each += k->rate * (double)d->weights[SALTUS_AT(k->weight)];
     }
-    d->values[SALTUS_AT(leaf)] = (double)p->most[SALTUS_AT(h->species)] * each;
+    d->values[SALTUS_AT(leaf)] = (double)p->most[SALTUS_AT(h.species)] * each;
 }
 
 SALTUS_FN saltus_failure saltus_hubs_sum_own(saltus_trajectory *p, saltus_direct *d, int leaf)
@@ -79,21 +82,23 @@ SALTUS_FN void saltus_hubs_sum_node(const saltus_tables *n, saltus_direct *d, in
     d->values[SALTUS_AT(n->n_hub_leaves + node)] = e.h;
 }
 
-/* Sum the marked nodes, and those above them, which stand behind all of a lower level. */
+/* Sum the marked nodes, and those above them: level by level, in the queue behind each other. */
 SALTUS_FN void saltus_hubs_sum_marked(const saltus_tables *n, saltus_direct *d, int n_marked)
 {
-    int level = 0;
-    for (int k = 0; k < n_marked; ++k) {
-        const int node = d->queue[SALTUS_AT(k)];
-        d->marks[SALTUS_AT(node)] = 0;
-        while (node >= n->hub_first[level + 1]) {
-            ++level;
+    const int top = n->n_hub_levels - 1;
+    int k = 0;
+    for (int level = 0; level < top; ++level) {
+        const int first = n->hub_first[level], above = n->hub_first[level + 1];
+        for (const int end = n_marked; k < end; ++k) {
+            const int i = d->queue[SALTUS_AT(k)];
+            d->marks[SALTUS_AT(first + i)] = 0;
+            saltus_hubs_sum_node(n, d, level, i);
+            n_marked = saltus_hubs_mark(d, above, i / SALTUS_FANOUT, n_marked);
         }
-        const int i = node - n->hub_first[level];
-        saltus_hubs_sum_node(n, d, level, i);
-        if (level + 1 < n->n_hub_levels) {
-            saltus_hubs_mark(d, n->hub_first[level + 1] + i / SALTUS_FANOUT, &n_marked);
-        }
+    }
+    if (n_marked > 0) {
+        d->marks[SALTUS_AT(n->hub_first[top])] = 0;
+        saltus_hubs_sum_node(n, d, top, 0);
     }
 }
 
@@ -112,12 +117,12 @@ SALTUS_FN void saltus_hubs_weigh(const saltus_trajectory *p, saltus_direct *d)
     for (int w = 0; w < n->n_weights; ++w) {
         d->weights[SALTUS_AT(w)] = 0;
     }
-    for (int c = 0; c < n->n_classes; ++c) {
-        const saltus_class *k = &n->classes[c];
+    for (int w = 0; w < n->n_weighed; ++w) {
+        const saltus_class *k = &n->classes[n->weighed[w]];
         for (int e = k->entry_first; e < k->entry_end; ++e) {
             const saltus_entry *q = &n->entries[e];
             const int64_t weight = q->ways * (p->most[SALTUS_AT(q->species)] - q->offset);
-            d->weights[SALTUS_AT(c)] += weight;
+            d->weights[SALTUS_AT(w)] += weight;
             if (k->block >= 0) {
                 d->weights[SALTUS_AT(k->block + (e - k->entry_first) / SALTUS_HUB_BLOCK)] += weight;
             }
@@ -148,6 +153,8 @@ SALTUS_LARGE_FN saltus_failure saltus_hubs_rebuild(saltus_trajectory *p, saltus_
     int below = n->n_hub_leaves;
     for (int level = 0; level < n->n_hub_levels; ++level) {
         for (int i = 0; i < below / SALTUS_FANOUT; ++i) {
+            /* of a trajectory that failed */
+            d->marks[SALTUS_AT(n->hub_first[level] + i)] = 0;
             saltus_hubs_sum_node(n, d, level, i);
         }
         below = n->hub_first[level + 1] - n->hub_first[level];
@@ -155,14 +162,14 @@ SALTUS_LARGE_FN saltus_failure saltus_hubs_rebuild(saltus_trajectory *p, saltus_
     return SALTUS_FINE;
 }
 
-/* The count of species s has left its bounds: its leaves follow, and nodes above them are marked.
- */
-SALTUS_FN saltus_failure saltus_hubs_move(saltus_trajectory *p, saltus_direct *d, int s,
-                                          int *n_marked)
+/* The count of species s has left its bounds: its leaves follow, and nodes above them are marked,
+ * behind n_marked others. Returns how many there are now, -1: the trajectory failed. */
+SALTUS_FN int saltus_hubs_move(saltus_trajectory *p, saltus_direct *d, int s, int n_marked)
 {
     const saltus_tables *n = p->n;
     if (SALTUS_RARE(p->x[SALTUS_AT(s)] > SALTUS_HUB_LARGEST)) {
-        return saltus_trajectory_fail(p, SALTUS_ABOVE_CLASSES, s, 0.0);
+        (void)saltus_trajectory_fail(p, SALTUS_ABOVE_CLASSES, s, 0.0);
+        return -1;
     }
     const int64_t more = saltus_hubs_bound(p, s);
     const saltus_reach r = n->reaches[s];
@@ -172,63 +179,59 @@ SALTUS_FN saltus_failure saltus_hubs_move(saltus_trajectory *p, saltus_direct *d
     /* Leaves of hubs that have run out, of most in networks with few molecules, stay what they are:
      * 0, and so do the nodes above them. */
     for (int i = r.leaf_first; i < r.leaf_end; ++i) {
-        const int leaf = n->reach[i];
-        if (p->most[SALTUS_AT(n->hubs[leaf].species)] != 0 || d->values[SALTUS_AT(leaf)] != 0.0) {
-            saltus_hubs_sum_leaf(p, d, leaf);
-            saltus_hubs_mark(d, leaf / SALTUS_FANOUT, n_marked);
+        const saltus_follower f = n->reach[i];
+        if (p->most[SALTUS_AT(f.hub)] != 0 || f.hub == s) {
+            saltus_hubs_sum_leaf(p, d, f.leaf);
+            n_marked = saltus_hubs_mark(d, 0, f.leaf / SALTUS_FANOUT, n_marked);
         }
     }
-    return SALTUS_FINE;
+    return n_marked;
 }
 
-/* The count of species s follows its change. */
-SALTUS_FN saltus_failure saltus_hubs_check(saltus_trajectory *p, saltus_direct *d, int s,
-                                           int *n_marked)
+/* Whether the count of species s, x, is not between its bounds. */
+SALTUS_FN int saltus_hubs_leaves(const saltus_trajectory *p, int s, int64_t x)
 {
-    const int64_t x = p->x[SALTUS_AT(s)];
-    return x < p->least[SALTUS_AT(s)] || x > p->most[SALTUS_AT(s)]
-               ? saltus_hubs_move(p, d, s, n_marked)
-               : SALTUS_FINE;
+    return (x < p->least[SALTUS_AT(s)]) | (x > p->most[SALTUS_AT(s)]);
 }
 
-/* Change the counts by reaction r, whose changes are few, and what follows from them. */
-SALTUS_FN saltus_failure saltus_hubs_fire(saltus_trajectory *p, saltus_direct *d,
-                                          const saltus_firing *f, int r, int *n_marked)
+/* Change the counts by reaction r, whose changes are few, and what follows from them. Returns what
+ * saltus_hubs_move does. */
+SALTUS_FN int saltus_hubs_fire(saltus_trajectory *p, saltus_direct *d, const saltus_firing *f,
+                               int r)
 {
     unsigned out = 0; /* bits of those that leave their bounds */
+    int n_marked = 0;
     for (int i = 0; i < f->n; ++i) {
         const int s = f->species[i];
         const int64_t x = p->x[SALTUS_AT(s)] + f->amount[i]; /* far below 2^63: bounds are */
         if (SALTUS_RARE(x < 0)) {
-            return p->n->idles ? saltus_direct_idle(p, r, p->n->change_row[r] + i)
-                               : saltus_trajectory_fail(p, SALTUS_NEGATIVE_COUNT, r, 0.0);
+            const saltus_failure failure =
+                p->n->idles ? saltus_direct_idle(p, r, p->n->change_row[r] + i)
+                            : saltus_trajectory_fail(p, SALTUS_NEGATIVE_COUNT, r, 0.0);
+            return failure == SALTUS_FINE ? 0 : -1;
         }
         p->x[SALTUS_AT(s)] = x;
         p->v[SALTUS_AT(s)] = (double)x;
-        out |= (unsigned)((x < p->least[SALTUS_AT(s)]) | (x > p->most[SALTUS_AT(s)])) << i;
+        out |= (unsigned)saltus_hubs_leaves(p, s, x) << i;
     }
-    for (; out != 0; out &= out - 1) {
-        if (saltus_hubs_move(p, d, f->species[SALTUS_LOWEST(out)], n_marked) != SALTUS_FINE) {
-            return p->failure;
-        }
+    for (; out != 0 && n_marked >= 0; out &= out - 1) {
+        n_marked = saltus_hubs_move(p, d, f->species[SALTUS_LOWEST(out)], n_marked);
     }
-    return SALTUS_FINE;
+    return n_marked;
 }
 
 /* The same of a reaction with many changes. */
-SALTUS_OUTLINE saltus_failure saltus_hubs_fire_many(saltus_trajectory *p, saltus_direct *d, int r,
-                                                    int *n_marked)
+SALTUS_OUTLINE int saltus_hubs_fire_many(saltus_trajectory *p, saltus_direct *d, int r)
 {
     const saltus_tables *n = p->n;
-    if (saltus_direct_fire(p, r) != SALTUS_FINE) {
-        return p->failure;
-    }
-    for (int c = n->change_row[r]; c < n->change_row[r + 1]; ++c) {
-        if (saltus_hubs_check(p, d, n->change_species[c], n_marked) != SALTUS_FINE) {
-            return p->failure;
+    int n_marked = saltus_direct_fire(p, r) == SALTUS_FINE ? 0 : -1;
+    for (int c = n->change_row[r]; c < n->change_row[r + 1] && n_marked >= 0; ++c) {
+        const int s = n->change_species[c];
+        if (saltus_hubs_leaves(p, s, p->x[SALTUS_AT(s)])) {
+            n_marked = saltus_hubs_move(p, d, s, n_marked);
         }
     }
-    return SALTUS_FINE;
+    return n_marked;
 }
 
 /* Let reaction r fire, and all that depends on it follow. */
@@ -236,11 +239,10 @@ SALTUS_FN saltus_failure saltus_hubs_react(saltus_trajectory *p, saltus_direct *
 {
     const saltus_tables *n = p->n;
     const saltus_firing *f = &n->firings[r];
-    int n_marked = 0;
     ++p->fired;
-    if ((SALTUS_RARE(f->n > SALTUS_FIRING_CHANGES)
-             ? saltus_hubs_fire_many(p, d, r, &n_marked)
-             : saltus_hubs_fire(p, d, f, r, &n_marked)) != SALTUS_FINE) {
+    int n_marked = SALTUS_RARE(f->n > SALTUS_FIRING_CHANGES) ? saltus_hubs_fire_many(p, d, r)
+                                                             : saltus_hubs_fire(p, d, f, r);
+    if (n_marked < 0) {
         return p->failure;
     }
     if (SALTUS_RARE(f->has_rules)) {
@@ -250,7 +252,7 @@ SALTUS_FN saltus_failure saltus_hubs_react(saltus_trajectory *p, saltus_direct *
         if (saltus_hubs_sum_own(p, d, n->own_of[i]) != SALTUS_FINE) {
             return p->failure;
         }
-        saltus_hubs_mark(d, n->own_of[i] / SALTUS_FANOUT, &n_marked);
+        n_marked = saltus_hubs_mark(d, 0, n->own_of[i] / SALTUS_FANOUT, n_marked);
     }
     saltus_hubs_sum_marked(n, d, n_marked);
     return SALTUS_FINE;
@@ -307,7 +309,7 @@ SALTUS_FN int saltus_hubs_within(const saltus_trajectory *p, const saltus_direct
     double below = h.alone;
     for (int c = (int)h.class_first; c < (int)(h.class_first + h.n_classes); ++c) {
         const saltus_class *k = &n->classes[c];
-        const double up = below + k->rate * (double)d->weights[SALTUS_AT(c)];
+        const double up = below + k->rate * (double)d->weights[SALTUS_AT(k->weight)];
         if (spot.low < up) {
             *near |= up < spot.high;
             saltus_spot_leave(&spot, below);

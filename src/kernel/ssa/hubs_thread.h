@@ -163,9 +163,11 @@ SALTUS_FN uint64_t saltus_thread_change(const saltus_worker_state *s, const salt
         const saltus_reach r = a->hubs.reaches[species];
         SALTUS_ONE_BY_ONE
         for (int i = r.leaf_first; i < r.leaf_end; ++i) {
-            const int leaf = a->hubs.reach[i];
-            saltus_thread_keep(s, a, leaf);
-            marked |= saltus_thread_sum(s, a, leaf);
+            const saltus_follower f = a->hubs.reach[i];
+            if (saltus_worker_is_live(s, f, species)) {
+                saltus_thread_keep(s, a, f.leaf);
+                marked |= saltus_thread_sum(s, a, f.leaf);
+            }
         }
     }
     return marked;

@@ -125,7 +125,9 @@ SALTUS_FN void saltus_warp_move(const saltus_worker_state *s, const saltus_launc
             if (level < 0 || total > SALTUS_WARP) { /* else the thread's leaf is the same */
                 const int at =
                     saltus_warp_item(moved, r.leaf_first, n_leaves, i + SALTUS_MINE, &list);
-                leaf = at < 0 ? -1 : n->reach[at];
+                const int of = (int)saltus_warp_get_word((uint32_t)species, list);
+                const saltus_follower f = n->reach[at < 0 ? 0 : at];
+                leaf = at >= 0 && saltus_worker_is_live(s, f, of) ? f.leaf : -1;
             }
             if (leaf >= 0 && level < 0) {
                 saltus_warp_keep(s, a, leaf);

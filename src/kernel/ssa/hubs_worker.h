@@ -3,7 +3,7 @@
  * do alike. Networks whose leaves are hubs and products.
  *
  * The host defines what table.h needs, the numbers SALTUS_HUB_SPECIES, SALTUS_N_HUBS,
- * SALTUS_N_CLASSES and SALTUS_N_OWN of the network, and of its tree (tables.h) SALTUS_HUB_LEAVES,
+ * SALTUS_N_WEIGHED and SALTUS_N_OWN of the network, and of its tree (tables.h) SALTUS_HUB_LEAVES,
  * SALTUS_HUB_LEVELS and SALTUS_HUB_FIRST, a list of first nodes. The worker's header defines before
  *
  *     SALTUS_TEAM            threads that share a trajectory
@@ -176,9 +176,17 @@ SALTUS_FN double saltus_worker_each(const saltus_worker_state *s, const saltus_h
     double each = h.alone;
     SALTUS_ONE_BY_ONE
     for (int c = (int)h.class_first; c < (int)(h.class_first + h.n_classes); ++c) {
-        each += n->classes[c].rate * saltus_from_int(s->weights[SALTUS_NUMBER(c)]);
+        const saltus_class k = n->classes[c];
+        each += k.rate * saltus_from_int(s->weights[SALTUS_NUMBER(k.weight)]);
     }
     return each;
+}
+
+/* Whether the leaf of a hub may change with the bounds of a species: without molecules of the hub,
+ * unless it is that species, it is 0 and stays so. */
+SALTUS_FN int saltus_worker_is_live(const saltus_worker_state *s, saltus_follower f, int species)
+{
+    return f.hub == species || saltus_worker_most(s, f.hub) != 0;
 }
 
 /* A row of counts, or the factor that is not there. */
@@ -231,8 +239,8 @@ SALTUS_FN int saltus_worker_rebuild(saltus_worker_state *s, const saltus_launch 
     s->has_bounds = 1;
     SALTUS_TEAM_WAIT();
     SALTUS_ONE_BY_ONE
-    for (int c = SALTUS_MINE; c < SALTUS_N_CLASSES; c += SALTUS_TEAM) {
-        const saltus_class k = n->classes[c];
+    for (int w = SALTUS_MINE; w < SALTUS_N_WEIGHED; w += SALTUS_TEAM) {
+        const saltus_class k = n->classes[n->weighed[w]];
         int64_t sum = 0, part = 0;
         SALTUS_ONE_BY_ONE
         for (int e = k.entry_first; e < k.entry_end; ++e) {
@@ -246,7 +254,7 @@ SALTUS_FN int saltus_worker_rebuild(saltus_worker_state *s, const saltus_launch 
             }
         }
         bad |= sum > 0x7fffffff;
-        s->weights[SALTUS_NUMBER(c)] = (int32_t)sum;
+        s->weights[SALTUS_NUMBER(w)] = (int32_t)sum;
     }
     SALTUS_TEAM_WAIT();
     saltus_worker_leaves(s, a);
@@ -304,7 +312,7 @@ SALTUS_FN int saltus_worker_find(const saltus_worker_state *s, const saltus_laun
     SALTUS_ONE_BY_ONE
     for (int c = (int)h.class_first; c < (int)(h.class_first + h.n_classes); ++c) {
         const saltus_class k = n->classes[c];
-        const double up = below + k.rate * saltus_from_int(s->weights[SALTUS_NUMBER(c)]);
+        const double up = below + k.rate * saltus_from_int(s->weights[SALTUS_NUMBER(k.weight)]);
         if (spot.low < up) {
             *near |= up < spot.high;
             saltus_spot_leave(&spot, below);

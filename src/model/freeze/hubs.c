@@ -3,6 +3,7 @@
 #include "model/freeze/lists.h"
 #include "model/freeze/spokes.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Smaller networks have a propensity for each reaction; docs/numerics.md. */
@@ -28,10 +29,11 @@ typedef struct maker {
     saltus_alone *alone;
     saltus_class *classes;
     saltus_entry *entries;
-    int32_t *entry_reaction;
+    int32_t *weighed, *entry_reaction;
     saltus_reach *reaches;
     saltus_member *members;
-    int32_t *reach, *own, *own_of;
+    saltus_follower *reach;
+    int32_t *own, *own_of;
     saltus_firing *firings;
     /* While they are laid out: classes of the last hub, entries and ways of the last class. */
     int hub_classes, class_entries, class_ways;
@@ -72,7 +74,7 @@ static void begin_class(maker *m, const saltus_spoke *s)
     if (m->hubs) {
         ++m->hubs[t->n_hubs - 1].n_classes;
         m->classes[t->n_classes] =
-            (saltus_class){s->rate, 1.0 / s->rate, t->n_entries, t->n_entries, -1, 0};
+            (saltus_class){s->rate, 1.0 / s->rate, t->n_entries, t->n_entries, -1, -1};
     }
     ++t->n_classes;
     ++m->hub_classes;
@@ -139,17 +141,79 @@ static void lay_out(maker *m)
     }
 }
 
-/* Sums of weights of long classes. */
-static void place_blocks(maker *m)
+/* The entries of a class, to find others with the same partners. */
+typedef struct partners {
+    const saltus_entry *entries;
+    int n, class;
+} partners;
+
+/* An order in which lists of the same partners are equal. */
+static int order_of(const partners *x, const partners *y)
+{
+    int order = (x->n > y->n) - (x->n < y->n);
+    for (int i = 0; i < x->n && order == 0; ++i) {
+        const saltus_entry *a = &x->entries[i], *b = &y->entries[i];
+        order = a->species != b->species ? (a->species > b->species) - (a->species < b->species)
+                : a->offset != b->offset ? (a->offset > b->offset) - (a->offset < b->offset)
+                                         : (a->ways > b->ways) - (a->ways < b->ways);
+    }
+    return order;
+}
+
+static int by_partners(const void *a, const void *b)
+{
+    const partners *x = a, *y = b;
+    const int order = order_of(x, y);
+    return order != 0 ? order : (x->class > y->class) - (x->class < y->class);
+}
+
+/* Give classes of the same partners, which a rule of binding makes for each of its hubs, one
+ * weight: until there are weights, the first of these classes stands for it. */
+static saltus_status find_alike(maker *m, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    const int n = m->t->n_classes;
+    partners *lists = saltus_calloc((size_t)n + 1, sizeof *lists);
+    SALTUS_NEED(lists);
+    for (int c = 0; c < n; ++c) {
+        const saltus_class *k = &m->classes[c];
+        lists[c] = (partners){m->entries + k->entry_first, k->entry_end - k->entry_first, c};
+    }
+    qsort(lists, (size_t)n, sizeof *lists, by_partners);
+    for (int i = 0; i < n; ++i) {
+        const bool alike = i > 0 && order_of(&lists[i - 1], &lists[i]) == 0;
+        m->classes[lists[i].class].weight =
+            alike ? m->classes[lists[i - 1].class].weight : lists[i].class;
+    }
+done:
+    saltus_free(lists);
+    return status;
+}
+
+/* Weights of classes, and behind them those of blocks of long ones. */
+static void place_weights(maker *m)
 {
     saltus_tables *t = m->t;
-    t->n_weights = t->n_classes;
     for (int c = 0; c < t->n_classes; ++c) {
-        const int n = m->classes[c].entry_end - m->classes[c].entry_first;
+        saltus_class *k = &m->classes[c];
+        if (k->weight == c) {
+            m->weighed[t->n_weighed] = c;
+            k->weight = t->n_weighed++;
+        } else {
+            k->weight = m->classes[k->weight].weight;
+        }
+    }
+    t->n_weights = t->n_weighed;
+    for (int w = 0; w < t->n_weighed; ++w) {
+        saltus_class *k = &m->classes[m->weighed[w]];
+        const int n = k->entry_end - k->entry_first;
         if (n > FEWEST_BLOCKED) {
-            m->classes[c].block = t->n_weights;
+            k->block = t->n_weights;
             t->n_weights += (n + SALTUS_HUB_BLOCK - 1) / SALTUS_HUB_BLOCK;
         }
+    }
+    for (int c = 0; c < t->n_classes; ++c) {
+        m->classes[c].block = m->classes[m->weighed[m->classes[c].weight]].block;
     }
 }
 
@@ -192,7 +256,7 @@ static void note_leaf(maker *m, int species, int leaf, int32_t *last)
     }
     last[species] = leaf + 1;
     if (m->reach) {
-        m->reach[r->leaf_end] = leaf;
+        m->reach[r->leaf_end] = (saltus_follower){leaf, m->hubs[leaf].species};
     }
     ++r->leaf_end;
 }
@@ -200,14 +264,14 @@ static void note_leaf(maker *m, int species, int leaf, int32_t *last)
 static void note_reaches(maker *m, int32_t *last)
 {
     const saltus_tables *t = m->t;
-    for (int c = 0; c < t->n_classes; ++c) {
-        const saltus_class *k = &m->classes[c];
+    for (int w = 0; w < t->n_weighed; ++w) {
+        const saltus_class *k = &m->classes[m->weighed[w]];
         for (int e = k->entry_first; e < k->entry_end; ++e) {
-            note_member(m, &m->entries[e], c);
+            note_member(m, &m->entries[e], w);
         }
     }
-    for (int c = 0; c < t->n_classes; ++c) {
-        const saltus_class *k = &m->classes[c];
+    for (int w = 0; w < t->n_weighed; ++w) {
+        const saltus_class *k = &m->classes[m->weighed[w]];
         for (int e = k->entry_first; e < k->entry_end && k->block >= 0; ++e) {
             note_member(m, &m->entries[e], k->block + (e - k->entry_first) / SALTUS_HUB_BLOCK);
         }
@@ -237,6 +301,7 @@ static saltus_status make_layout(maker *m, saltus_error *err)
     m->entry_reaction = of_entries;
     ARRAY(alone, t->n_alone)
     ARRAY(classes, t->n_classes)
+    ARRAY(weighed, t->n_classes)
     ARRAY(entries, t->n_entries)
     if (t->n_classes >= MOST_LISTED) {
         SALTUS_FAIL(SALTUS_E_UNSUPPORTED, "the network is too large for 2^28 classes of reactions");
@@ -244,7 +309,8 @@ static saltus_status make_layout(maker *m, saltus_error *err)
     ARRAY(alone_row, t->n_hubs)
     ARRAY(hubs, t->n_hubs)
     lay_out(m);
-    place_blocks(m);
+    SALTUS_TRY(find_alike(m, err));
+    place_weights(m);
     shorten_entries(m);
     SALTUS_TRY(saltus_keep_copy(m->f, of_entries, (size_t)t->n_entry_reactions, sizeof *of_entries,
                                 &kept, err));

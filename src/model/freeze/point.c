@@ -69,9 +69,10 @@ static bool same_numbers(const saltus_tables *a, const saltus_tables *b)
 static bool same_hubs(const saltus_tables *a, const saltus_tables *b)
 {
     return a->n_hubs == b->n_hubs && a->n_alone == b->n_alone && a->n_classes == b->n_classes &&
-           a->n_weights == b->n_weights && a->n_entries == b->n_entries &&
-           a->n_entry_reactions == b->n_entry_reactions && a->n_members == b->n_members &&
-           a->n_reach == b->n_reach && a->n_own == b->n_own && a->n_own_of == b->n_own_of;
+           a->n_weighed == b->n_weighed && a->n_weights == b->n_weights &&
+           a->n_entries == b->n_entries && a->n_entry_reactions == b->n_entry_reactions &&
+           a->n_members == b->n_members && a->n_reach == b->n_reach && a->n_own == b->n_own &&
+           a->n_own_of == b->n_own_of;
 }
 
 #define SAME(type, name, n) alike = alike && same(a->name, b->name, (n), sizeof(type));

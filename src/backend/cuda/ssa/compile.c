@@ -40,11 +40,11 @@ static saltus_status table_text(const saltus_ssa_layout *layout, const saltus_ta
     if (tables->n_hubs > 0) {
         (void)fprintf(out,
                       "#define SALTUS_HUB_SPECIES %d\n#define SALTUS_N_HUBS %d\n"
-                      "#define SALTUS_N_CLASSES %d\n#define SALTUS_N_OWN %d\n"
+                      "#define SALTUS_N_WEIGHED %d\n#define SALTUS_N_OWN %d\n"
                       "#define SALTUS_HUB_LEAVES %d\n#define SALTUS_HUB_LEVELS %d\n"
                       "#define SALTUS_DOUBLES_EACH %d\n"
                       "#define SALTUS_N_KEPT %d\n#define SALTUS_HUB_FIRST {",
-                      tables->n_species, tables->n_hubs, tables->n_classes, tables->n_own,
+                      tables->n_species, tables->n_hubs, tables->n_weighed, tables->n_own,
                       tables->n_hub_leaves, tables->n_hub_levels,
                       (int)(layout->workspace_doubles / layout->block), saltus_packed_kept(tables));
         for (int level = 0; level <= tables->n_hub_levels; ++level) {
