@@ -191,11 +191,11 @@ static saltus_model *mixed_network(bool has_programs)
     return m;
 }
 
-/* A rule of binding: every state of a receptor with every ligand, few of which are there. The last
- * receptor binds one ligand less, and three bind twice as fast. */
-static saltus_model *binding(void)
+/* A rule of binding: every state of a receptor with every ligand, few of which are there; receptors
+ * in so many states. The last receptor binds one ligand less, and some bind twice as fast. */
+enum { RECEPTORS = 40, LIGANDS = 42 };
+static saltus_model *binding(int n_there)
 {
-    enum { RECEPTORS = 12, LIGANDS = 40 };
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
@@ -204,7 +204,7 @@ static saltus_model *binding(void)
         fprintf(out, "  L%d: %d\n", l, l % 4 == 0 ? 2 : 0);
     }
     for (int r = 0; r < RECEPTORS; ++r) {
-        fprintf(out, "  R%d: %d\n", r, r == 0 ? 3 : 0);
+        fprintf(out, "  R%d: %d\n", r, r < n_there ? 3 : 0);
     }
     fprintf(out, "reactions:\n");
     for (int r = 0; r < RECEPTORS; ++r) {
@@ -224,16 +224,16 @@ static saltus_model *binding(void)
 static void hubs_of_the_same_partners_share_a_weight(void **state)
 {
     (void)state;
-    saltus_model *m = binding();
+    saltus_model *m = binding(1);
     const saltus_tables *t = &m->network->tables;
-    assert_int_equal(t->n_hubs, 12);
-    assert_int_equal(t->n_classes, 12);
+    assert_int_equal(t->n_hubs, RECEPTORS);
+    assert_int_equal(t->n_classes, RECEPTORS);
     assert_int_equal(t->n_weighed, 2);
-    assert_int_equal(t->n_weights, 2 + 2 * 3); /* of blocks of 16 of 40 and of 39 */
-    for (int c = 1; c < 12; ++c) {
+    assert_int_equal(t->n_weights, 2 + 2 * 3); /* of blocks of 16 of 42 and of 41 */
+    for (int c = 1; c < RECEPTORS; ++c) {
         const saltus_class *k = &t->classes[c];
-        assert_int_equal(k->weight == t->classes[0].weight, c < 11);
-        assert_int_equal(k->block == t->classes[0].block, c < 11);
+        assert_int_equal(k->weight == t->classes[0].weight, c < RECEPTORS - 1);
+        assert_int_equal(k->block == t->classes[0].block, c < RECEPTORS - 1);
         assert_true(k->rate == (c < 8 ? 0.1 : 0.2));
     }
     saltus_model_destroy(m);
@@ -244,7 +244,7 @@ static void hubs_of_the_same_partners_share_a_weight(void **state)
 static void what_a_failed_trajectory_left_is_forgotten(void **state)
 {
     (void)state;
-    saltus_model *m = binding();
+    saltus_model *m = binding(1);
     const saltus_tables *t = &m->network->tables;
     hand *h = pick_up(t);
     uint64_t random = 1;
@@ -262,7 +262,7 @@ static void reactions_have_their_shares(void **state)
     (void)state;
     for (int i = 0; i < 4; ++i) {
         saltus_model *m = i == 0   ? mixed_network(true)
-                          : i == 3 ? binding()
+                          : i == 3 ? binding(1)
                                    : bits_motifs(60, 6, 20, (uint64_t)i);
         const saltus_tables *t = &m->network->tables;
         hand *h = pick_up(t);
@@ -607,9 +607,9 @@ static void devices_and_layouts_change_no_bit(void **state)
     if (!has_gpu) {
         print_message("SKIP of layouts of a GPU: %s\n", err.message);
     }
-    for (int i = 0; i < 7; ++i) {
+    for (int i = 0; i < 8; ++i) {
         saltus_model *m = i == 0   ? bits_motifs(60, 6, 20, 2)
-                          : i == 6 ? binding()
+                          : i >= 6 ? binding(i == 6 ? 1 : RECEPTORS)
                           : i == 1 ? mixed_network(false)
                           : i == 2 ? hopping(true)
                           : i == 4 ? ring(700)

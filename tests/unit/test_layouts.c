@@ -161,10 +161,12 @@ static void threads_have_large_networks_where_they_pay(void **state)
         saltus_layout layout;
     } cases[] = {
         {20, 1000, 0, SALTUS_LAYOUT_SHARED},    {20, 1000, 1000, SALTUS_LAYOUT_SHARED},
-        {20, 1000, 20, SALTUS_LAYOUT_WARP},     {20, 10, 1000, SALTUS_LAYOUT_WARP},
+        {20, 1000, 20, SALTUS_LAYOUT_WARP},     {20, 10, 1000, SALTUS_LAYOUT_SHARED},
         {400, 1000, 0, SALTUS_LAYOUT_GLOBAL},   {400, 1000, 1000, SALTUS_LAYOUT_GLOBAL},
-        {400, 1000, 80, SALTUS_LAYOUT_WARP},    {400, 10, 1000, SALTUS_LAYOUT_WARP},
-        {2000, 1000, 1000, SALTUS_LAYOUT_WARP},
+        {400, 1000, 80, SALTUS_LAYOUT_WARP},    {400, 1, 1000, SALTUS_LAYOUT_GLOBAL},
+        {400, 1, 200, SALTUS_LAYOUT_WARP},      {400, 10, 200, SALTUS_LAYOUT_GLOBAL},
+        {2000, 1000, 0, SALTUS_LAYOUT_GLOBAL},  {2000, 1000, 190, SALTUS_LAYOUT_WARP},
+        {6500, 1000, 1000, SALTUS_LAYOUT_WARP},
     };
     const saltus_limits limits = saltus_limits_of(9, 0);
     (void)state;

@@ -164,7 +164,8 @@ SALTUS_FN uint64_t saltus_thread_change(const saltus_worker_state *s, const salt
         SALTUS_ONE_BY_ONE
         for (int i = r.leaf_first; i < r.leaf_end; ++i) {
             const saltus_follower f = a->hubs.reach[i];
-            if (saltus_worker_is_live(s, f, species)) {
+            /* Networks with room in shared memory are small, and their hubs mostly live. */
+            if (SALTUS_WORKSPACE_SHARED || saltus_worker_is_live(s, f, species)) {
                 saltus_thread_keep(s, a, f.leaf);
                 marked |= saltus_thread_sum(s, a, f.leaf);
             }

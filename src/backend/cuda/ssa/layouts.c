@@ -3,7 +3,7 @@
 #include "backend/cuda/ssa/packing.h"
 #include "backend/cuda/codegen/registers.h"
 #include "core/memory.h"
-#include "kernel/ssa/hub_rules.h"
+#include "kernel/base/stream.h"
 
 enum {
     LARGEST_BLOCK = 1024,
@@ -18,7 +18,10 @@ enum {
     FEWEST_SHARED = 32,       /* trajectories of a multiprocessor; of fewer, warps are better */
     FEWEST_GLOBAL = 96,       /* the same with state in global memory */
     HUB_BLOCK = 512,          /* there; more share too little of the first cache */
-    LARGEST_STATE = 16 << 10, /* bytes there; more are changed too widely by an event */
+    LARGE_STATE = 16 << 10,   /* bytes there; larger ones need more trajectories, */
+    FEWEST_LARGE = 200,       /* so many, */
+    LARGEST_STATE = 48 << 10, /* and the largest are changed too widely by an event */
+    FEWEST_MOLECULES = 240,   /* there, of a species in all trajectories of a multiprocessor */
     SHARED_HUBS = 72 << 10,   /* what all read of hubs, in shared memory */
 };
 
@@ -361,10 +364,9 @@ const char *saltus_layout_against(saltus_layout layout, const saltus_tables *tab
     return of->against ? of->against(tables, needs, limits) : NULL;
 }
 
-/* Whether so few molecules are spread over the species that most counts are their own bounds: each
- * event then sums much anew, and a warp does so at once. The species with most, which others may
- * only be fed by, does not count. */
-static bool has_few_molecules(const saltus_tables *t)
+/* Molecules of a species, on average. The species with most, which others may only be fed by, does
+ * not count. */
+static double molecules_each(const saltus_tables *t)
 {
     int64_t sum = 0, most = 0;
     for (int s = 0; s < t->n_species; ++s) {
@@ -372,15 +374,28 @@ static bool has_few_molecules(const saltus_tables *t)
         sum += x;
         most = x > most ? x : most;
     }
-    return sum - most < (int64_t)SALTUS_HUB_FEW * t->n_species;
+    return (double)(sum - most) / t->n_species;
 }
 
-/* Why hubs by threads are slower than by warps, or NULL. */
-static const char *hub_threads_slower(const saltus_tables *t, saltus_needs needs, int fewest)
+/* Why hubs by threads with state in shared memory are slower than by warps, or NULL. */
+static const char *shared_slower(saltus_needs needs)
 {
-    return needs.share > 0 && needs.share < fewest ? "there are too few trajectories"
-           : has_few_molecules(t)                  ? "most of its species have few molecules"
-                                                   : NULL;
+    return needs.share > 0 && needs.share < FEWEST_SHARED ? "there are too few trajectories" : NULL;
+}
+
+/* The same with state in global memory. Where molecules are few, most counts are their own bounds:
+ * each event then sums much anew, which a warp does at once. Many threads do so while others wait
+ * for memory. */
+static const char *global_slower(const saltus_tables *t, saltus_needs needs)
+{
+    const int64_t beside = needs.share > 0 && needs.share < FULL ? needs.share : FULL,
+                  bytes = hub_thread_bytes(t);
+    return beside < (bytes > LARGE_STATE ? FEWEST_LARGE : FEWEST_GLOBAL)
+               ? "there are too few trajectories"
+           : bytes > LARGEST_STATE ? "a trajectory has too large a state"
+           : molecules_each(t) * (double)beside < FEWEST_MOLECULES
+               ? "most of its species have few molecules"
+               : NULL;
 }
 
 /* Why a layout that fits is not the fastest, where those before it are not taken; or NULL. */
@@ -391,10 +406,9 @@ static const char *slower(saltus_layout layout, const saltus_tables *t, saltus_n
         return NULL;
     }
     if (!is_warp) {
-        return hub_threads_slower(t, needs, FEWEST_SHARED);
+        return shared_slower(needs);
     }
-    return saltus_hubs_against(t, true) || hub_thread_bytes(t) > LARGEST_STATE ||
-                   hub_threads_slower(t, needs, FEWEST_GLOBAL)
+    return saltus_hubs_against(t, true) || global_slower(t, needs)
                ? NULL
                : "there are trajectories for a thread each";
 }
