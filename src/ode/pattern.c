@@ -2,6 +2,7 @@
 #include "ode/pattern.h"
 
 #include "core/memory.h"
+#include "core/order.h"
 #include "model/network/network.h"
 
 #include <stdlib.h>
@@ -155,12 +156,6 @@ done:
     return status;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* What a flow changes is a component with a number of its own: that of its species, or its rate. */
 static void add_changes(builder *b, readers *to, int flow)
 {
@@ -190,7 +185,7 @@ static saltus_status find_rows(builder *b, saltus_error *err)
             add_changes(b, &rows, p->flows.item[i]);
         }
         SALTUS_NEED(!b->failed && rows.item);
-        qsort(rows.item + first, rows.n - first, sizeof *rows.item, by_number);
+        qsort(rows.item + first, rows.n - first, sizeof *rows.item, saltus_order_ints);
         end_list(b, &rows);
     }
     p->rows = (saltus_columns_of){rows.first, rows.item};

@@ -1,4 +1,5 @@
 /* What depends on what, and the tree of sums. */
+#include "core/order.h"
 #include "model/freeze/lists.h"
 
 #include <stdlib.h>
@@ -64,12 +65,6 @@ static void free_readers(readers *r)
     saltus_free(r->last);
 }
 
-static int compare_ints(const void *a, const void *b)
-{
-    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* For every reaction the readers of what it changes, each once, rising. */
 static saltus_status list_dependents(const saltus_tables *t, const readers *r, int n_readers,
                                      saltus_lists *out, saltus_error *err)
@@ -92,7 +87,7 @@ static saltus_status list_dependents(const saltus_tables *t, const readers *r, i
         }
         if (out->items && (size_t)out->start[i] < out->n_items) {
             qsort(out->items + out->start[i], out->n_items - (size_t)out->start[i],
-                  sizeof *out->items, compare_ints);
+                  sizeof *out->items, saltus_order_ints);
         }
         out->start[i + 1] = (int32_t)out->n_items;
     }

@@ -1,4 +1,5 @@
 /* Hubs and classes of a large network; kernel/ssa/hubs.h. */
+#include "core/order.h"
 #include "kernel/ssa/hub_rules.h"
 #include "model/freeze/lists.h"
 #include "model/freeze/spokes.h"
@@ -150,12 +151,12 @@ typedef struct partners {
 /* An order in which lists of the same partners are equal. */
 static int order_of(const partners *x, const partners *y)
 {
-    int order = (x->n > y->n) - (x->n < y->n);
+    int order = saltus_order(x->n, y->n);
     for (int i = 0; i < x->n && order == 0; ++i) {
         const saltus_entry *a = &x->entries[i], *b = &y->entries[i];
-        order = a->species != b->species ? (a->species > b->species) - (a->species < b->species)
-                : a->offset != b->offset ? (a->offset > b->offset) - (a->offset < b->offset)
-                                         : (a->ways > b->ways) - (a->ways < b->ways);
+        order = a->species != b->species ? saltus_order(a->species, b->species)
+                : a->offset != b->offset ? saltus_order(a->offset, b->offset)
+                                         : saltus_order(a->ways, b->ways);
     }
     return order;
 }
@@ -164,7 +165,7 @@ static int by_partners(const void *a, const void *b)
 {
     const partners *x = a, *y = b;
     const int order = order_of(x, y);
-    return order != 0 ? order : (x->class > y->class) - (x->class < y->class);
+    return order != 0 ? order : saltus_order(x->class, y->class);
 }
 
 /* Give classes of the same partners, which a rule of binding makes for each of its hubs, one

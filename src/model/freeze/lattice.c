@@ -1,4 +1,5 @@
 /* The lattice's tables: who jumps how often, what happens where, what is where at first. */
+#include "core/order.h"
 #include "model/freeze/freeze.h"
 #include "model/lattice/space.h"
 
@@ -346,8 +347,8 @@ done:
 static int compare_deposits(const void *a, const void *b)
 {
     const saltus_deposit *x = a, *y = b;
-    const int by_site = (x->site > y->site) - (x->site < y->site);
-    return by_site ? by_site : (x->species > y->species) - (x->species < y->species);
+    const int by_site = saltus_order(x->site, y->site);
+    return by_site ? by_site : saltus_order(x->species, y->species);
 }
 
 static saltus_status fill_deposits(saltus_freezer *f, saltus_lattice *l, saltus_error *err)

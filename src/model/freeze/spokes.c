@@ -1,5 +1,7 @@
 #include "model/freeze/spokes.h"
 
+#include "core/order.h"
+
 #include <float.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,19 +104,14 @@ done:
     return status;
 }
 
-static int order(int64_t a, int64_t b)
-{
-    return a < b ? -1 : a > b;
-}
-
 /* Of one hub: those of order 1 first and in their own order, the others by constant. */
 static int by_constant(const void *a, const void *b)
 {
     const saltus_spoke *x = a, *y = b;
     const bool alone = x->partner < 0 && y->partner < 0;
-    const int first = order(x->partner >= 0, y->partner >= 0);
+    const int first = saltus_order(x->partner >= 0, y->partner >= 0);
     const int rate = alone || x->rate == y->rate ? 0 : x->rate < y->rate ? -1 : 1;
-    return first != 0 ? first : rate != 0 ? rate : order(x->reaction, y->reaction);
+    return first != 0 ? first : rate != 0 ? rate : saltus_order(x->reaction, y->reaction);
 }
 
 /* The same with partners in a class in order. */
@@ -122,14 +119,15 @@ static int by_partner(const void *a, const void *b)
 {
     const saltus_spoke *x = a, *y = b;
     const bool alone = x->partner < 0 && y->partner < 0;
-    const int first = order(x->partner >= 0, y->partner >= 0);
+    const int first = saltus_order(x->partner >= 0, y->partner >= 0);
     const int rate = alone || x->rate == y->rate ? 0 : x->rate < y->rate ? -1 : 1;
-    const int partner = order(x->partner, y->partner), offset = order(x->offset, y->offset);
+    const int partner = saltus_order(x->partner, y->partner),
+              offset = saltus_order(x->offset, y->offset);
     return first != 0     ? first
            : rate != 0    ? rate
            : partner != 0 ? partner
            : offset != 0  ? offset
-                          : order(x->reaction, y->reaction);
+                          : saltus_order(x->reaction, y->reaction);
 }
 
 /* A constant that is a small multiple of another one of the same hub joins its class, in so many

@@ -1,5 +1,6 @@
 #include "model/network/model.h"
 
+#include "core/order.h"
 #include "core/stack.h"
 
 #include "model/network/network.h"
@@ -287,8 +288,8 @@ done:
 
 static int compare_delays(const void *a, const void *b)
 {
-    const size_t x = ((const saltus_delay *)a)->reaction, y = ((const saltus_delay *)b)->reaction;
-    return (x > y) - (x < y);
+    return saltus_order((int64_t)((const saltus_delay *)a)->reaction,
+                        (int64_t)((const saltus_delay *)b)->reaction);
 }
 
 const saltus_expr *saltus_reaction_delay(const saltus_model *model, const saltus_reaction *r)

@@ -7,6 +7,7 @@
  * pairs, X (X-1)/2, the constant is doubled; BioNetGen has written the half into it. The other laws
  * are those of its own simulator. */
 #include "core/memory.h"
+#include "core/order.h"
 #include "core/utf8.h"
 #include "model/network/model.h"
 #include "read/net/laws.h"
@@ -329,12 +330,6 @@ done:
     return status;
 }
 
-static int compare_ints(const void *a, const void *b)
-{
-    const int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
-}
-
 /* Participants of a list: equal ones are counted. Up to a few, the order of the list is kept. */
 static saltus_status count_list(const saltus_net_reader *r, const saltus_net_list *list,
                                 const saltus_participant **items, int *n_items)
@@ -353,7 +348,7 @@ static saltus_status count_list(const saltus_net_reader *r, const saltus_net_lis
         goto done;
     }
     if (list->n > FEW) {
-        qsort(list->variables, list->n, sizeof *list->variables, compare_ints);
+        qsort(list->variables, list->n, sizeof *list->variables, saltus_order_ints);
     }
     saltus_participant *p = saltus_model_make_side(r->model, list->n, true);
     SALTUS_NEED(p);

@@ -3,6 +3,7 @@
 #include "write/hdf5/read.h"
 
 #include "core/memory.h"
+#include "core/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -113,8 +114,7 @@ done:
 
 static int by_first(const void *a, const void *b)
 {
-    const saltus_h5_part *x = a, *y = b;
-    return (x->first > y->first) - (x->first < y->first);
+    return saltus_order(((const saltus_h5_part *)a)->first, ((const saltus_h5_part *)b)->first);
 }
 
 /* "shards 3, 7 of 1000", or which trajectories, points or runs. */
