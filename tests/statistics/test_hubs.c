@@ -185,10 +185,7 @@ static saltus_model *mixed_network(bool has_programs)
     if (has_programs) {
         fprintf(out, "  m: {equation: X7 -> X8, law: 5*X7/(10 + X7 + X9)}\n");
     }
-    assert_int_equal(fclose(out), 0);
-    saltus_model *m = bits_parse(text);
-    free(text);
-    return m;
+    return bits_parse_stream(out, &text);
 }
 
 /* A rule of binding: every state of a receptor with every ligand, few of which are there; receptors
@@ -214,10 +211,7 @@ static saltus_model *binding(int n_there)
                     (l + 3) % LIGANDS, r < 8 ? "0.1" : "0.2");
         }
     }
-    assert_int_equal(fclose(out), 0);
-    saltus_model *m = bits_parse(text);
-    free(text);
-    return m;
+    return bits_parse_stream(out, &text);
 }
 
 /* Their classes differ in constants and reactions; what they sum is the same. */
@@ -292,10 +286,7 @@ static saltus_model *dormant(int n, const char *constant, const char *more)
         fprintf(out, "  r%d: %s @ %s\n", i, i % 2 ? "A -> B" : "A + B -> C", constant);
     }
     fprintf(out, "%s", more);
-    assert_int_equal(fclose(out), 0);
-    saltus_model *m = bits_parse(text);
-    free(text);
-    return m;
+    return bits_parse_stream(out, &text);
 }
 
 /* Constants that are 0, or as good as 0, leave no hub, and then there is no tree of hubs. */
@@ -376,10 +367,7 @@ static saltus_model *crowd(int n)
     for (int r = 0; r < n; ++r) {
         fprintf(out, "  r%d: A + B -> A + B + X%d @ 1e-12\n", r, r % 100);
     }
-    assert_int_equal(fclose(out), 0);
-    saltus_model *m = bits_parse(text);
-    free(text);
-    return m;
+    return bits_parse_stream(out, &text);
 }
 
 /* No weight leaves 64 bits, however many reactions have the same reactants and constant. */
@@ -468,10 +456,8 @@ static saltus_model *hopping_with(bool turnover, const char *keywords, const cha
         fprintf(out, "  birth: 0 -> E @ %d\n  death: E -> 0 @ 1\n", CATALYST);
     }
     fprintf(out, "%s", reactions);
-    assert_int_equal(fclose(out), 0);
-    saltus_model *m = bits_parse(text);
+    saltus_model *m = bits_parse_stream(out, &text);
     assert_true(m->network->tables.n_hubs > 0);
-    free(text);
     return m;
 }
 
@@ -584,10 +570,8 @@ static saltus_model *ring(int n)
         fprintf(out, "  a%d: X%d -> X%d @ 0.001\n", i, i, (i + 1) % n);
         fprintf(out, "  b%d: E + X%d -> E + X%d @ 0.0001\n", i, i, (i + 2) % n);
     }
-    assert_int_equal(fclose(out), 0);
-    saltus_model *m = bits_parse(text);
+    saltus_model *m = bits_parse_stream(out, &text);
     assert_true(m->network->tables.n_hub_leaves >= n);
-    free(text);
     return m;
 }
 
@@ -661,15 +645,13 @@ static void counts_beyond_a_layout_change_no_bit(void **state)
             }
         }
     }
-    assert_int_equal(fclose(out), 0);
-    saltus_model *m = bits_parse(text);
+    saltus_model *m = bits_parse_stream(out, &text);
     assert_true(m->network->tables.n_hubs > 0);
     const uint64_t hash = bits_hash(m, "cpu", "scalar", 1, 3, 20, fine, 5);
     for (size_t k = 0; k < sizeof layouts / sizeof *layouts; ++k) {
         assert_true(bits_hash(m, "cuda", layouts[k], 1, 3, 20, fine, 5) == hash);
     }
     saltus_model_destroy(m);
-    free(text);
 }
 
 /* A count and what a reaction adds have 31 bits each, and their sum 32. */

@@ -114,6 +114,14 @@ saltus_model *bits_parse(const char *text)
     return m;
 }
 
+saltus_model *bits_parse_stream(FILE *out, char **text)
+{
+    assert_int_equal(fclose(out), 0);
+    saltus_model *m = bits_parse(*text);
+    free(*text);
+    return m;
+}
+
 saltus_model *bits_model(int i)
 {
     return bits_parse(models[i]);
@@ -260,10 +268,7 @@ saltus_model *bits_random(int n, bool events, uint64_t seed)
             fprintf(out, "  r%d: X%d + X%d -> X%d @ 0.01\n", r, a, b, c);
         }
     }
-    assert_int_equal(fclose(out), 0);
-    saltus_model *m = bits_parse(text);
-    free(text);
-    return m;
+    return bits_parse_stream(out, &text);
 }
 
 saltus_model *bits_motifs(int n, int n_motif, int n_extra, uint64_t seed)
@@ -299,10 +304,7 @@ saltus_model *bits_motifs(int n, int n_motif, int n_extra, uint64_t seed)
         const int k = 1 + (r % 3 == 0 ? below(&random, 9) : 0);
         fprintf(out, " @ %g\n", shape[0] == '0' ? 3.0 * k : strlen(shape) > 6 ? 0.01 * k : 0.2 * k);
     }
-    assert_int_equal(fclose(out), 0);
-    saltus_model *m = bits_parse(text);
-    free(text);
-    return m;
+    return bits_parse_stream(out, &text);
 }
 
 saltus_model *bits_mixed(int n, const char *more)

@@ -4,6 +4,8 @@
 
 #include "moments.h"
 
+#include <stdio.h>
+
 /** Models with products of several orders, general laws with every kind of operation, rules,
  * clocks, events with delays, priorities and ties, counts that go to zero; frozen. */
 enum { N_BITS_MODELS = 4 };
@@ -27,6 +29,9 @@ saltus_model *bits_motifs(int n, int n_motif, int n_extra, uint64_t seed);
 saltus_model *bits_mixed(int n, const char *more);
 /** Parse and freeze. */
 saltus_model *bits_parse(const char *text);
+/** The same of what was written to a stream of open_memstream, which ends with it, as its text
+ * does. */
+saltus_model *bits_parse_stream(FILE *out, char **text);
 
 /** Hash of all samples of trajectories first … first + n - 1 and of what the run counted. The run
  * must take place: a device that is not here, or a layout that does not fit, fails the test. */
