@@ -6,8 +6,8 @@
  *
  * Of two reactants the one with more partners is the hub. A hub's reactions of one constant k are a
  * class, whose propensities sum to k x_h W with the whole number W = Σ ways (x_partner - offset),
- * its weight; its reactions of order 1 sum to x_h K. Every leaf of the tree of sums is a hub, or a
- * reaction that is neither, with its own propensity:
+ * its weight, which classes with the same partners share; its reactions of order 1 sum to x_h K.
+ * Every leaf of the tree of sums is a hub, or a reaction that is neither, with its own propensity:
  *
  *     leaf of hub h     X_h (K + k_1 W_1 + k_2 W_2 + …)
  *
@@ -189,7 +189,7 @@ SALTUS_FN int saltus_hubs_move(saltus_trajectory *p, saltus_direct *d, int s, in
 }
 
 /* Whether the count of species s, x, is not between its bounds. */
-SALTUS_FN int saltus_hubs_leaves(const saltus_trajectory *p, int s, int64_t x)
+SALTUS_FN int saltus_hubs_is_out(const saltus_trajectory *p, int s, int64_t x)
 {
     return (x < p->least[SALTUS_AT(s)]) | (x > p->most[SALTUS_AT(s)]);
 }
@@ -212,7 +212,7 @@ SALTUS_FN int saltus_hubs_fire(saltus_trajectory *p, saltus_direct *d, const sal
         }
         p->x[SALTUS_AT(s)] = x;
         p->v[SALTUS_AT(s)] = (double)x;
-        out |= (unsigned)saltus_hubs_leaves(p, s, x) << i;
+        out |= (unsigned)saltus_hubs_is_out(p, s, x) << i;
     }
     for (; out != 0 && n_marked >= 0; out &= out - 1) {
         n_marked = saltus_hubs_move(p, d, f->species[SALTUS_LOWEST(out)], n_marked);
@@ -227,7 +227,7 @@ SALTUS_OUTLINE int saltus_hubs_fire_many(saltus_trajectory *p, saltus_direct *d,
     int n_marked = saltus_direct_fire(p, r) == SALTUS_FINE ? 0 : -1;
     for (int c = n->change_row[r]; c < n->change_row[r + 1] && n_marked >= 0; ++c) {
         const int s = n->change_species[c];
-        if (saltus_hubs_leaves(p, s, p->x[SALTUS_AT(s)])) {
+        if (saltus_hubs_is_out(p, s, p->x[SALTUS_AT(s)])) {
             n_marked = saltus_hubs_move(p, d, s, n_marked);
         }
     }

@@ -2,7 +2,8 @@
  * hubs.h on a GPU with a thread per trajectory, for ensembles that keep all threads busy: a thread
  * takes a tenth of a warp's instructions, and waits for memory. What it keeps is therefore
  * little, and leaves of the tree, which follow from it, are computed where they are summed: of a
- * hub with classes, what its upper bound is multiplied by is kept. Workspaces are in shared memory,
+ * hub with classes, what its upper bound is multiplied by is kept; in global memory of one without
+ * molecules it is that of before, until they come. Workspaces are in shared memory,
  * interleaved by thread, or one behind the other in global memory.
  *
  * The host defines what hubs_worker.h needs; SALTUS_BLOCK, the threads of a block, or 1 in global

@@ -377,25 +377,16 @@ static double molecules_each(const saltus_tables *t)
     return (double)(sum - most) / t->n_species;
 }
 
-/* Why hubs by threads with state in shared memory are slower than by warps, or NULL. */
-static const char *shared_slower(saltus_needs needs)
-{
-    return needs.share > 0 && needs.share < FEWEST_SHARED ? "there are too few trajectories" : NULL;
-}
-
-/* The same with state in global memory. Where molecules are few, most counts are their own bounds:
- * each event then sums much anew, which a warp does at once. Many threads do so while others wait
- * for memory. */
-static const char *global_slower(const saltus_tables *t, saltus_needs needs)
+/* Whether hubs by threads with state in global memory are faster than by warps. Where molecules are
+ * few, most counts are their own bounds: each event then sums much anew, which a warp does at once.
+ * Many threads do so while others wait for memory. */
+static bool global_pays(const saltus_tables *t, saltus_needs needs)
 {
     const int64_t beside = needs.share > 0 && needs.share < FULL ? needs.share : FULL,
                   bytes = hub_thread_bytes(t);
-    return beside < (bytes > LARGE_STATE ? FEWEST_LARGE : FEWEST_GLOBAL)
-               ? "there are too few trajectories"
-           : bytes > LARGEST_STATE ? "a trajectory has too large a state"
-           : molecules_each(t) * (double)beside < FEWEST_MOLECULES
-               ? "most of its species have few molecules"
-               : NULL;
+    return bytes <= LARGEST_STATE &&
+           beside >= (bytes > LARGE_STATE ? FEWEST_LARGE : FEWEST_GLOBAL) &&
+           molecules_each(t) * (double)beside >= FEWEST_MOLECULES;
 }
 
 /* Why a layout that fits is not the fastest, where those before it are not taken; or NULL. */
@@ -406,11 +397,12 @@ static const char *slower(saltus_layout layout, const saltus_tables *t, saltus_n
         return NULL;
     }
     if (!is_warp) {
-        return shared_slower(needs);
+        return needs.share > 0 && needs.share < FEWEST_SHARED ? "there are too few trajectories"
+                                                              : NULL;
     }
-    return saltus_hubs_against(t, true) || global_slower(t, needs)
-               ? NULL
-               : "there are trajectories for a thread each";
+    return !saltus_hubs_against(t, true) && global_pays(t, needs)
+               ? "there are trajectories for a thread each"
+               : NULL;
 }
 
 saltus_layout saltus_layout_choose(const saltus_tables *tables, saltus_needs needs,
