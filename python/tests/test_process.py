@@ -365,14 +365,14 @@ def test_a_bar_that_cannot_be_drawn_stops_nothing(arrive, monkeypatch):
 
 def test_progress_leaves_alone_what_is_in_use(arrive, tmp_path):
     file = arrive.run(until=1, output=tmp_path / "other.h5")
-    want = {**LONG, "runs": 16_000, "set": {"k": 120}}
+    want = {**LONG, "runs": 6_000, "set": {"k": 120}}
     expected = arrive.run(**want)["X"].copy()
     for use in (arrive.info, arrive.close, lambda: arrive.run(until=1, set={"k": 1})):
         with pytest.raises(saltus.InvalidError, match="is being simulated"):
             arrive.run(**{**want, "progress": lambda fraction: use()})
     with pytest.raises(saltus.InvalidError, match="cannot read or write result files"):
         arrive.run(**{**want, "progress": lambda fraction: file.counts}, output=tmp_path / "o.h5")
-    assert len(saltus.open(tmp_path / "o.h5").trajectories) < 16_000
+    assert len(saltus.open(tmp_path / "o.h5").trajectories) < 6_000
     told = []
     again = arrive.run(**{**want, "progress": lambda _: told.append(
         (arrive.name, file.counts, arrive.run(until=1, set={"k": 120})))})

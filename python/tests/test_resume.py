@@ -10,7 +10,7 @@ import saltus
 from conftest import EXAMPLES, LATTICE, SITES, Enough, check_same_data, enough
 
 h5py = pytest.importorskip("h5py")
-MANY = dict(until=100, points=3, runs=3_000, seed=4, set={"k": 200.0}, device="cpu", threads=2)
+MANY = dict(until=100, points=3, runs=1_500, seed=4, set={"k": 200.0}, device="cpu", threads=1)
 
 
 def check_same(one, other, but=()):
