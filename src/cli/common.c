@@ -116,9 +116,10 @@ double saltus_cli_now(void)
 bool saltus_cli_double(const char *text, double *value)
 {
     char *end;
-    errno = 0;
     *value = strtod(text, &end);
-    return end != text && *end == '\0' && isfinite(*value);
+    /* no blanks, names or hexadecimal numbers, which strtod takes too */
+    return end != text && text[strspn(text, "+-.0123456789eE")] == '\0' && *end == '\0' &&
+           isfinite(*value);
 }
 
 bool saltus_cli_int(const char *text, int64_t low, int64_t high, int64_t *value)

@@ -44,6 +44,13 @@ static error_t take_quantiles(const char *text, arguments *a)
                                    text, MOST_QUANTILES);
             return EINVAL;
         }
+        for (int i = 0; i < n - 1; ++i) {
+            if (a->quantiles[i] == *q) {
+                (void)saltus_cli_usage("--quantiles '%.100s': %.*s is there twice", text,
+                                       (int)(end - at), at);
+                return EINVAL;
+            }
+        }
         at = end + 1;
     } while (*end);
     a->table.quantiles = a->quantiles;

@@ -28,6 +28,9 @@ bool saltus_number_read(const char *text, double *value);
  * "nan" for what is none. Returns text. */
 const char *saltus_number_format(double value, char text[SALTUS_NUMBER_SIZE]);
 
+/** The same in a place that lasts for the expression: "%s", SALTUS_NUMBER(x). */
+#define SALTUS_NUMBER(value) saltus_number_format(value, (char[SALTUS_NUMBER_SIZE]){0})
+
 /** A number to be printed: the sign of a NaN is the processor's. */
 static inline double saltus_without_nan_sign(double value)
 {

@@ -1,6 +1,7 @@
 #include "ensemble/plan.h"
 
 #include "core/memory.h"
+#include "core/number.h"
 #include "model/lattice/lattice.h"
 #include "ode/cvode.h"
 
@@ -146,10 +147,12 @@ static saltus_status parse_split(saltus_plan *plan, const char *split, saltus_er
     saltus_status status = SALTUS_OK;
     const char *at = split;
     for (bool more = true; more;) {
-        char *end = NULL;
-        const double height = strtod(at, &end);
+        double height;
+        size_t length;
+        const saltus_number_result result = saltus_number_parse(at, &height, &length);
+        const char *end = at + length;
         plan->balances_slabs = *end == '+' && end[1] == '\0';
-        if (end == at || !(height > 0.0) || !isfinite(height) ||
+        if (result != SALTUS_NUMBER_OK || !(height > 0.0) ||
             (*end != ':' && *end != '\0' && !plan->balances_slabs)) {
             SALTUS_FAIL(SALTUS_E_INVALID,
                         "split '%s': auto, or relative heights such as 1:1 or 3:1:2, with a + "

@@ -51,8 +51,8 @@ static saltus_status check_times(const saltus_expected *e, const char *what, con
         if (mine[i] != times[i]) {
             return saltus_error_set(
                 err, SALTUS_E_INVALID,
-                "%s was opened for a run whose %s %lld is %.17g, and this one's is %.17g", e->name,
-                what, (long long)i, mine[i], times[i]);
+                "%s was opened for a run whose %s %lld is %s, and this one's is %s", e->name, what,
+                (long long)i, SALTUS_NUMBER(mine[i]), SALTUS_NUMBER(times[i]));
         }
     }
     return SALTUS_OK;

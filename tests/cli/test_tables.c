@@ -144,6 +144,7 @@ static void tables_that_cannot_be(void **state)
         {"export r.h5 --histogram --derived", "at a time"},
         {"stats r.h5 --quantiles 1.5", "numbers from 0 to 1"},
         {"stats r.h5 --quantiles nan", "numbers from 0 to 1"},
+        {"stats r.h5 --quantiles 0.5,0.1,0.50", "0.50 is there twice"},
         {"stats r.h5 --quantiles 0.5,", "numbers from 0 to 1"},
         {"stats r.h5 --quantiles ''", "numbers from 0 to 1"},
         {"stats s.h5 --quantiles 0.5", "holds no samples"},

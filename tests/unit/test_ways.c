@@ -90,9 +90,8 @@ static void others_are_left_to_the_mean_field(void **state)
     static const struct {
         const char *equation, *says;
         double n;
-    } cases[] = {
-        {"A -> 0.5 B", "stoichiometry 0.5 of 'B' is not a whole number of molecules", 0.5},
-        {"A -> 1.37 B", "stoichiometry 1.3700000000000001 of 'B' is not a whole number", 1.37}};
+    } cases[] = {{"A -> 0.5 B", "stoichiometry 0.5 of 'B' is not a whole number of molecules", 0.5},
+                 {"A -> 1.37 B", "stoichiometry 1.37 of 'B' is not a whole number", 1.37}};
     static const char *const methods[] = {"direct", "tau", "hybrid"};
     const double times[] = {0.0, 2.0};
     (void)state;

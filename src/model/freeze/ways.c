@@ -11,6 +11,7 @@
  * has the interval's length as a factor (a Poisson process is thinned), and which every method and
  * layout takes like any other. It is drawn if the user says so; else the ways are those of the mean
  * field, and no other method takes the model. */
+#include "core/number.h"
 #include "model/freeze/freeze.h"
 
 #include <math.h>
@@ -128,8 +129,8 @@ static saltus_status leave_to_mean(saltus_freezer *f, const saltus_reaction *r,
     char text[700], place[160];
     (void)snprintf(
         text, sizeof text,
-        "%sreaction '%.200s': stoichiometry %.17g of '%.200s' is not a whole number of molecules",
-        saltus_place(f->model, r->line, place), r->id, saltus_molecules(p),
+        "%sreaction '%.200s': stoichiometry %s of '%.200s' is not a whole number of molecules",
+        saltus_place(f->model, r->line, place), r->id, SALTUS_NUMBER(saltus_molecules(p)),
         f->model->variables[p->variable].id);
     if (f->model->space) {
         saltus_error_set(err, SALTUS_E_UNSUPPORTED, "%s", text);
@@ -152,10 +153,11 @@ static saltus_status check_constant(const saltus_freezer *f, const saltus_reacti
     char place[160];
     for (int i = 0; i < r->n_reactants && r->mass_action; ++i) {
         if (part_of(&r->reactants[i]) > 0.0) {
-            saltus_error_set(
-                err, SALTUS_E_MODEL, "%sreaction '%s': mass action of %.17g molecules of '%s'",
-                saltus_place(f->model, r->line, place), r->id, saltus_molecules(&r->reactants[i]),
-                f->model->variables[r->reactants[i].variable].id);
+            saltus_error_set(err, SALTUS_E_MODEL,
+                             "%sreaction '%s': mass action of %s molecules of '%s'",
+                             saltus_place(f->model, r->line, place), r->id,
+                             SALTUS_NUMBER(saltus_molecules(&r->reactants[i])),
+                             f->model->variables[r->reactants[i].variable].id);
             saltus_error_hint(err, "give the propensity as a law");
             return SALTUS_E_MODEL;
         }

@@ -2,6 +2,7 @@
  * give it numbers, the reaction becomes one for each of them, which happens while the stoichiometry
  * has that value: that is exact, and every method takes it. Else the mean field alone has a
  * meaning, in which the species changes at the rate of the reaction times the stoichiometry. */
+#include "core/number.h"
 #include "read/sbml/sbml.h"
 
 #include <math.h>
@@ -181,7 +182,7 @@ static saltus_status add_condition(sbml_reader *r, const sbml_stoichiometry *s, 
     saltus_error *err = r->err;
     saltus_arena *arena = &r->model->arena;
     const size_t at = strlen(id);
-    (void)snprintf(id + at, size - at, "[%s=%.17g]", s->name, n);
+    (void)snprintf(id + at, size - at, "[%s=%s]", s->name, SALTUS_NUMBER(n));
     *law = saltus_expr_2(arena, SALTUS_OP_MUL, *law,
                          saltus_expr_2(arena, SALTUS_OP_EQ, s->n, saltus_expr_const(arena, n)));
     SALTUS_NEED(*law);
