@@ -134,6 +134,10 @@ saltus_status saltus_scalar_work_in_turn(const saltus_instruction_set *set, cons
 /* Windows of a lane, backend/cpu/lanes.c; compiled once per instruction set, in scalar_run.c. */
 /** Begin a window where the trajectory is, shorter until all laws are bounded. */
 saltus_failure SALTUS_SET_NAME(saltus_scalar_open_window)(saltus_scalar_engine *scalar);
+/** Intervals of what drifts whatever the counts, ends[drift][end], between two times. The
+ * trajectory loses its window. */
+void SALTUS_SET_NAME(saltus_scalar_drifts)(saltus_scalar_engine *scalar, double start, double end,
+                                           double *ends);
 /** One operation on intervals: y[end], from ends[operand][end]. */
 void SALTUS_SET_NAME(saltus_scalar_interval)(const saltus_scalar_engine *scalar,
                                              const saltus_instruction *i, double ends[3][2],

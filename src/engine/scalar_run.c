@@ -89,6 +89,17 @@ saltus_failure SALTUS_SET_NAME(saltus_scalar_open_window)(saltus_scalar_engine *
     return saltus_thinned_rebuild(&scalar->trajectory, &scalar->direct, 1);
 }
 
+void SALTUS_SET_NAME(saltus_scalar_drifts)(saltus_scalar_engine *scalar, double start, double end,
+                                           double *ends)
+{
+    saltus_trajectory *p = &scalar->trajectory;
+    p->window_start = start;
+    p->window_end = end;
+    saltus_thinned_drifts(p, &scalar->direct);
+    memcpy(ends, scalar->direct.intervals + 2, 2 * (size_t)p->n->n_drifts * sizeof *ends);
+    p->window_end = -1.0;
+}
+
 void SALTUS_SET_NAME(saltus_scalar_interval)(const saltus_scalar_engine *scalar,
                                              const saltus_instruction *i, double ends[3][2],
                                              double y[2])

@@ -446,6 +446,31 @@ static void lanes_have_the_same_bits(void **state)
     }
 }
 
+/* Long enough that most candidates are decided by cells of time: of laws of the time alone, one of
+ * them a spline, of a rule that several read, of laws of counts, and of one that is often 0. */
+static void cells_change_nothing(void **state)
+{
+    double times[13];
+    (void)state;
+    saltus_model *m =
+        bits_parse("species: {A: 20, B: 5, C: 0}\nparameters: {k: 20}\n"
+                   "rules: {wave: 1 + sin(3*time), other: wave*cos(time)}\nreactions:\n"
+                   "  a: 0 -> A @ k*wave\n  b: A -> 0 @ A*(1.1 + cos(time))\n"
+                   "  c: 0 -> B @ spline(time, 0, 1, 2, 30, 5, 0, 8, 20, 12, 3)\n"
+                   "  d: B -> C @ B*(2.5 + other)/4\n  e: C -> 0 @ C*max(0, sin(time))\n");
+    for (int i = 0; i < 13; ++i) {
+        times[i] = i;
+    }
+    const uint64_t expected = bits_hash(m, "cpu:generic", "scalar", 1, 5, 300, times, 13);
+    for (int d = 0; d < N_BITS_DEVICES; ++d) {
+        if (bits_has(bits_devices[d])) {
+            assert_int_equal(bits_hash(m, bits_devices[d], "lanes", 1, 5, 300, times, 13),
+                             expected);
+        }
+    }
+    saltus_model_destroy(m);
+}
+
 /* ---- laws that are none ---- */
 
 static void check_fails_in(const char *layout, const char *text, double t,
@@ -713,6 +738,7 @@ int main(void)
         cmocka_unit_test(tables_have_the_same_bits),
         cmocka_unit_test(instruction_sets_have_the_same_bits),
         cmocka_unit_test(lanes_have_the_same_bits),
+        cmocka_unit_test(cells_change_nothing),
         cmocka_unit_test(laws_fail_where_they_are_none),
         cmocka_unit_test(laws_fail_where_the_run_ends),
         cmocka_unit_test(laws_may_be_none_where_nothing_reacts),

@@ -1,5 +1,6 @@
 /* Trajectories in lanes. Compiled once per instruction set: SALTUS_VARIANT is its name,
  * SALTUS_LANES its width. */
+#include "backend/cpu/cells.h"
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/one_lane.h"
 
@@ -27,6 +28,9 @@ typedef struct lane_group {
     saltus_mask *on;                    /* [trigger] its last value; NULL: none reads counts */
     saltus_thinned_lanes thinned;       /* of laws that drift with time; else empty */
     int steps_lost;                     /* by lanes that wait for windows */
+    int64_t steps_of_windows;           /* all of them */
+    saltus_cells *cells;                /* of time, for these laws; NULL: not used */
+    saltus_spans *cell_slots;           /* [interval] */
     uint64_t busy, vacant;              /* bit l: lane l has a job; lane l waits for one */
     saltus_mask alive;                  /* the same as busy */
     bool dry;                           /* there will be no more jobs */
@@ -467,7 +471,7 @@ saltus_status SALTUS_SET_NAME(saltus_lanes_work)(const saltus_task *task,
     const saltus_tables *n = task->tables;
     const bool may_idle = n->idles && n->n_unsafe > 0;
     const size_t n_numbers =
-        (size_t)n->n_rows + 2 * ((size_t)n->n_intervals + (size_t)n->n_thinned);
+        (size_t)n->n_rows + 4 * (size_t)n->n_intervals + 2 * (size_t)n->n_thinned;
     const size_t n_triggers = n->watches_state ? (size_t)n->n_triggers : 0;
     const size_t n_vectors = n_numbers + (may_idle ? (size_t)n->n_species : 0);
     const size_t size = (n_vectors + n_triggers) * sizeof(saltus_f64);
@@ -505,6 +509,7 @@ done:
             saltus_scalar_destroy(c->scalars[l], task);
         }
         saltus_scalar_destroy(c->single, task);
+        saltus_cells_destroy(c->cells);
         free(c->lanes.v);
         free(c);
     }

@@ -35,11 +35,18 @@ SALTUS_FN void set_lane(saltus_f64 *vector, int l, double x)
 /* The mask whose lanes are these bits. */
 SALTUS_FN saltus_mask mask_of(uint64_t bits)
 {
-    saltus_u64 number;
-    for (int l = 0; l < SALTUS_LANES; ++l) {
-        number[l] = (uint64_t)1 << l;
+    saltus_mask m;
+#if defined(__AVX512DQ__) && SALTUS_LANES >= 8
+    for (int i = 0; i < SALTUS_LANES / 8; ++i) {
+        const __m512i part = _mm512_movm_epi64((__mmask8)(bits >> 8 * i));
+        memcpy((char *)&m + 64 * i, &part, 64);
     }
-    return SALTUS_NE(number & bits, number & 0);
+#else
+    for (int l = 0; l < SALTUS_LANES; ++l) { /* through memory: a subscript would cost a vector */
+        set_whole(&m, l, -(int64_t)(bits >> l & 1));
+    }
+#endif
+    return m;
 }
 
 /* The number of the lowest bit, which is taken away. */

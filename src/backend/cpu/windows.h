@@ -7,6 +7,9 @@
  * as bounding costs, for few lanes as for many: about a step and a half of all. Whatever the rate
  * at which windows end, what bounding and waiting cost is then least. */
 enum { BOUNDING_STEPS = 3 * SALTUS_LANES / 2 };
+/* Cells are made when windows have found their length, and short runs have ended. For each that is
+ * computed there are so many steps at least, which take ten times as long. */
+enum { STEPS_BEFORE_CELLS = 512, STEPS_PER_CELL = 8 };
 
 /* One operation on intervals in lane l. */
 static void interval_singly(void *user, int l, const saltus_instruction *i, double ends[3][2],
@@ -14,6 +17,63 @@ static void interval_singly(void *user, int l, const saltus_instruction *i, doub
 {
     const lane_group *c = user;
     SALTUS_SET_NAME(saltus_scalar_interval)(c->scalars[l], i, ends, y);
+}
+
+/* Compute the cells of some lanes' times, the more of them the longer the run already is, so that a
+ * short one does not pay for what it does not use. */
+static void fill_cells(lane_group *c, uint64_t lanes, const int32_t *cell)
+{
+    saltus_cells *e = c->cells;
+    while (lanes && c->steps_of_windows >= STEPS_PER_CELL * e->n_known) {
+        const int32_t i = cell[next_lane(&lanes)];
+        if (!e->are_known[i]) {
+            SALTUS_SET_NAME(saltus_scalar_drifts)
+            (c->single, (double)i / e->per_time, (double)(i + 1) / e->per_time,
+             e->ends + 2 * (size_t)i * (size_t)e->n_drifts);
+            e->are_known[i] = true;
+            ++e->n_known;
+        }
+    }
+}
+
+/* Where a law lies in the cells of the given lanes' times. */
+static int law_in_cells(void *user, int i, saltus_mask lanes, saltus_spans *law)
+{
+    lane_group *c = user;
+    const saltus_tables *n = c->task->tables;
+    const saltus_cells *e = c->cells;
+    const saltus_program bound = n->bounds[i];
+    if (!e->tells[i]) {
+        return 0;
+    }
+    const saltus_f64 time = saltus_select(lanes, c->lanes.t_next, saltus_splat(0.0));
+    const saltus_i32 cell = SALTUS_TO_I32(time * e->per_time), first = cell * (2 * e->n_drifts);
+    const int32_t *at = (const int32_t *)&first;
+    for (int k = e->row[i]; k < e->row[i + 1]; ++k) {
+        const double *ends = e->ends + 2 * (size_t)e->drift_of[k];
+        c->cell_slots[1 + e->drift_of[k]] = (saltus_spans){
+            SALTUS_AS_F64(saltus_gather(ends, at)), SALTUS_AS_F64(saltus_gather(ends + 1, at))};
+    }
+    *law = bound.n == 0 ? c->cell_slots[bound.result]
+                        : saltus_spans_run(n->bound_code, bound, c->cell_slots, c->lanes.v,
+                                           saltus_bits(lanes), c->thinned.fallback, c);
+    const uint64_t unknown = saltus_bits(lanes & SALTUS_NE(law->lo, law->lo));
+    if (unknown) {
+        fill_cells(c, unknown, (const int32_t *)&cell);
+    }
+    return 1;
+}
+
+/* Make cells for the windows that lanes have now. */
+static void make_cells(lane_group *c)
+{
+    double length = 0.0;
+    for (uint64_t bits = c->busy; bits;) {
+        length += lane_of(&c->thinned.length, next_lane(&bits));
+    }
+    length /= __builtin_popcountll(c->busy);
+    c->cells = saltus_cells_create(c->task->tables, c->task->times[c->task->n_times - 1], length);
+    c->thinned.closer = c->cells ? law_in_cells : NULL;
 }
 
 /* Tell what drifts, and where intervals stand: behind the rows. */
@@ -25,6 +85,7 @@ static void prepare_windows(lane_group *c)
     d->slots = (saltus_spans *)(c->lanes.v + n->n_rows);
     c->lanes.given = (saltus_f64 *)(d->slots + n->n_intervals);
     c->lanes.lower = c->lanes.given + n->n_thinned;
+    c->cell_slots = (saltus_spans *)(c->lanes.lower + n->n_thinned);
     d->fallback = interval_singly;
     d->user = c;
     for (int k = 0; k < n->n_drifts; ++k) {
@@ -192,6 +253,9 @@ static saltus_status step_windows(lane_group *c, int h, saltus_error *err)
     saltus_lanes *b = &c->lanes;
     saltus_thinned_lanes *d = &c->thinned;
     saltus_status status = SALTUS_OK;
+    if (++c->steps_of_windows == STEPS_BEFORE_CELLS && !c->task->varies) {
+        make_cells(c);
+    }
     const uint64_t waiting = saltus_bits(d->waits & c->alive);
     c->steps_lost += __builtin_popcountll(waiting);
     if (c->steps_lost >= BOUNDING_STEPS || (waiting && waiting == c->busy)) {
@@ -199,9 +263,6 @@ static saltus_status step_windows(lane_group *c, int h, saltus_error *err)
         SALTUS_TRY(open_windows(c, err));
     }
     saltus_mask lanes = c->alive & ~d->waits & (h ? d->odd : ~d->odd);
-    if (!saltus_any(lanes)) {
-        goto done;
-    }
     const saltus_mask bad = saltus_lanes_propose(n, b, h) & lanes;
     const saltus_mask is_candidate = SALTUS_LT(b->t_next, d->end);
     const saltus_f64 until = saltus_select(is_candidate, b->t_next, d->end);
@@ -210,13 +271,15 @@ static saltus_status step_windows(lane_group *c, int h, saltus_error *err)
         SALTUS_TRY(stop_windows(c, stopped, bad, until, is_candidate, &lanes, err));
     }
     saltus_lanes_note(n, b);
-    const saltus_candidates k = saltus_thinned_lanes_fire(n, b, lanes & is_candidate);
+    const saltus_candidates k = saltus_thinned_lanes_fire(n, b, d, lanes & is_candidate);
     lanes &= ~(k.undecided | k.bad);
     saltus_thinned_lanes_pass(b, d, lanes, &k, lanes & ~is_candidate);
     d->voids -= SALTUS_AS_U64(undo_idle(c, k.fired));
-    SALTUS_TRY(rerun_lanes(c, k.bad, err));
-    for (uint64_t bits = saltus_bits(k.undecided); SALTUS_RARE(bits);) {
-        SALTUS_TRY(leave_lane(c, next_lane(&bits), err));
+    if (SALTUS_RARE(saltus_any(k.bad | k.undecided))) {
+        SALTUS_TRY(rerun_lanes(c, k.bad, err));
+        for (uint64_t bits = saltus_bits(k.undecided); bits;) {
+            SALTUS_TRY(leave_lane(c, next_lane(&bits), err));
+        }
     }
     if (n->n_unsafe > 0) {
         SALTUS_TRY(check_counts(c, n->unsafe, n->n_unsafe, 0.0, saltus_lanes_largest, err));

@@ -18,6 +18,10 @@
 #error "thinned.h is for one lane"
 #endif
 
+/** Where the law of thinned reaction i lies in the given lanes at their candidates' times, NaN
+ * where nobody knows; returns 0 where that is not known of any. */
+typedef int saltus_law_closer(void *user, int i, saltus_mask lanes, saltus_spans *law);
+
 /** What drifting laws add to the state of lanes. */
 typedef struct saltus_thinned_lanes {
     saltus_spans *slots;           /* [interval] as in saltus_direct */
@@ -29,7 +33,8 @@ typedef struct saltus_thinned_lanes {
     saltus_u64 voids;              /* event numbers at which nothing fired */
     int follows;                   /* bounds depend on counts */
     saltus_span_fallback *fallback;
-    void *user; /* of fallback */
+    saltus_law_closer *closer; /* more closely than in the window; NULL: nobody knows */
+    void *user;                /* of both */
 } saltus_thinned_lanes;
 
 /* What becomes of the lanes' candidates. */
@@ -108,25 +113,41 @@ SALTUS_OUTLINE saltus_mask saltus_thinned_lanes_check(const saltus_tables *n, sa
     saltus_mask bad = lanes & 0;
     b->v[n->row_time] = time;
     for (int i = 0; i < n->n_thinned; ++i) {
+        const saltus_mask unsure = lanes & ~SALTUS_LE(zero, b->lower[i]);
+        if (!saltus_any(unsure)) { /* nothing in the window is below 0 */
+            continue;
+        }
         const saltus_f64 a = saltus_thinned_lanes_law(n, b->v, i), bound = b->given[i];
         saltus_mask odd = SALTUS_LT(a, -1e-9 * bound) | (~SALTUS_EQ(a, a) & SALTUS_LT(zero, bound));
-        if (SALTUS_RARE(n->idles && saltus_any(odd & lanes))) {
+        if (SALTUS_RARE(n->idles && saltus_any(odd & unsure))) {
             odd &= ~saltus_lanes_idle(n, b->v, n->thinned[i]);
         }
-        bad |= odd;
+        bad |= odd & unsure;
     }
-    return bad & lanes;
+    return bad;
 }
 
 /* Thinned reaction i was chosen in the lanes of `hit`, whose places in its interval are between low
  * and high. Returns the lanes in which it fires. */
 SALTUS_FN saltus_mask saltus_thinned_lanes_take(const saltus_tables *n, const saltus_lanes *b,
-                                                int i, saltus_mask hit, saltus_f64 low,
-                                                saltus_f64 high, saltus_candidates *c)
+                                                const saltus_thinned_lanes *d, int i,
+                                                saltus_mask hit, saltus_f64 low, saltus_f64 high,
+                                                saltus_candidates *c)
 {
-    const saltus_mask open = hit & ~(SALTUS_LT(low, b->lower[i]) & SALTUS_LE(high, b->lower[i]));
+    saltus_mask open = hit & ~(SALTUS_LT(low, b->lower[i]) & SALTUS_LE(high, b->lower[i]));
     if (!saltus_any(open)) {
         return hit;
+    }
+    saltus_spans law;
+    if (d->closer && d->closer(d->user, i, open, &law)) {
+        /* a law that may be no propensity is left to be found */
+        const saltus_mask misses = SALTUS_LE(saltus_splat(0.0), law.lo) & SALTUS_LE(law.hi, low);
+        const saltus_mask fires = SALTUS_LT(low, law.lo) & SALTUS_LE(high, law.lo);
+        hit &= ~(open & misses);
+        open &= ~(misses | fires);
+        if (!saltus_any(open)) {
+            return hit;
+        }
     }
     const saltus_f64 a = saltus_thinned_lanes_law(n, b->v, i);
     const saltus_mask bad = open & ~(SALTUS_LE(saltus_splat(0.0), a) & SALTUS_LE(a, b->given[i]));
@@ -138,9 +159,10 @@ SALTUS_FN saltus_mask saltus_thinned_lanes_take(const saltus_tables *n, const sa
 
 /* Choose among the running sums of reactions first to end - 1 in the lanes of `among`, and fire.
  * Lanes in which no interval held `low` are undecided. */
-SALTUS_FN void saltus_thinned_lanes_fire_group(const saltus_tables *n, saltus_lanes *b, int first,
-                                               int end, saltus_f64 low, saltus_f64 high,
-                                               saltus_mask among, saltus_candidates *c)
+SALTUS_FN void saltus_thinned_lanes_fire_group(const saltus_tables *n, saltus_lanes *b,
+                                               const saltus_thinned_lanes *d, int first, int end,
+                                               saltus_f64 low, saltus_f64 high, saltus_mask among,
+                                               saltus_candidates *c)
 {
     for (int r = first; r < end; ++r) {
         const saltus_mask here = among & SALTUS_LT(low, b->sums[r]);
@@ -149,9 +171,9 @@ SALTUS_FN void saltus_thinned_lanes_fire_group(const saltus_tables *n, saltus_la
         saltus_mask hit = here & ~near;
         among &= ~here;
         c->undecided |= near;
-        if (i >= 0 && saltus_any(hit)) {
+        if (i >= 0) {
             const saltus_f64 base = r == first ? saltus_splat(0.0) : b->sums[r - 1];
-            hit = saltus_thinned_lanes_take(n, b, i, hit, low - base, high - base, c);
+            hit = saltus_thinned_lanes_take(n, b, d, i, hit, low - base, high - base, c);
         }
         c->fired |= hit;
         for (int k = n->change_row[r]; k < n->change_row[r + 1]; ++k) {
@@ -165,13 +187,14 @@ SALTUS_FN void saltus_thinned_lanes_fire_group(const saltus_tables *n, saltus_la
 
 /** Choose the reactions of the candidates in the lanes of `lanes`, and let those fire that do. */
 SALTUS_FN saltus_candidates saltus_thinned_lanes_fire(const saltus_tables *n, saltus_lanes *b,
+                                                      const saltus_thinned_lanes *d,
                                                       saltus_mask lanes)
 {
     saltus_mask among = lanes;
     saltus_candidates c = {lanes & 0, lanes & 0, lanes & 0, lanes & 0};
     b->v[n->row_time] = b->t_next;
     if (n->n_reactions <= SALTUS_FANOUT) {
-        saltus_thinned_lanes_fire_group(n, b, 0, n->n_reactions, b->low, b->high, among, &c);
+        saltus_thinned_lanes_fire_group(n, b, d, 0, n->n_reactions, b->low, b->high, among, &c);
     } else {
         for (int g = 0, r = 0; r < n->n_reactions; ++g, r += SALTUS_FANOUT) {
             const int end = r + SALTUS_FANOUT < n->n_reactions ? r + SALTUS_FANOUT : n->n_reactions;
@@ -179,7 +202,7 @@ SALTUS_FN saltus_candidates saltus_thinned_lanes_fire(const saltus_tables *n, sa
             const saltus_mask near = among & below & SALTUS_LT(b->groups[g], b->high);
             const saltus_f64 base = g == 0 ? saltus_splat(0.0) : b->groups[g - 1];
             c.undecided |= near;
-            saltus_thinned_lanes_fire_group(n, b, r, end, b->low - base, b->high - base,
+            saltus_thinned_lanes_fire_group(n, b, d, r, end, b->low - base, b->high - base,
                                             among & below & ~near, &c);
             among &= ~below;
         }
