@@ -108,12 +108,16 @@ SALTUS_OUTLINE saltus_failure saltus_thinned_bounds(saltus_trajectory *p, saltus
 }
 
 /* Laws where the window begins, or within it the run ends: one that is no propensity there need not
- * be met by a candidate, nor be found by its bound. */
+ * be met by a candidate, nor be found by its bound. One whose interval has nothing below 0 is a
+ * propensity throughout. */
 SALTUS_OUTLINE saltus_failure saltus_thinned_check(saltus_trajectory *p, const saltus_direct *d,
                                                    double time)
 {
     for (int i = 0; i < p->n->n_thinned; ++i) {
         const int r = p->n->thinned[i];
+        if (d->lower[SALTUS_AT(i)] >= 0.0) {
+            continue;
+        }
         const double a = saltus_thinned_law(p, i, time);
         if (SALTUS_RARE(saltus_is_no_propensity(a, d->values[SALTUS_AT(r)])) &&
             !saltus_direct_idles(p, r)) {

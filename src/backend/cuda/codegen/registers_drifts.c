@@ -137,8 +137,10 @@ void saltus_put_drifts(const saltus_writer *w)
                     "SALTUS_FN int saltus_state_check(const saltus_worker_state *s)\n{\n"
                     "    int bad = 0;\n");
     for (int i = 0; i < t->n_thinned; ++i) {
-        fprintf(w->out, "    bad |= saltus_is_no_propensity(saltus_law%d(s), s->bound%d)",
-                t->thinned[i], i);
+        fprintf(w->out,
+                "    bad |= !(s->lower%d >= 0.0) &&\n"
+                "           saltus_is_no_propensity(saltus_law%d(s), s->bound%d)",
+                i, t->thinned[i], i);
         if (saltus_may_lack(t, t->thinned[i])) {
             fprintf(w->out, " && !");
             saltus_put_lacks(w, t->thinned[i]);
