@@ -95,20 +95,19 @@ static bool find_laws(saltus_cells *c, const saltus_tables *n)
     return any;
 }
 
-/* The largest power of 2 that is not larger. */
+/* The largest power of 2 that is not larger; 0 where there is no such number. */
 static double power_below(double x)
 {
     int exponent = 0;
     (void)frexp(x, &exponent);
-    return ldexp(0.5, exponent);
+    return isnormal(x) ? ldexp(0.5, exponent) : 0.0;
 }
 
 saltus_cells *saltus_cells_create(const saltus_tables *n, double until, double window)
 {
-    const double most = power_below(MOST_INTERVALS / (until * (double)n->n_drifts));
-    const double wanted = CELLS_PER_WINDOW / window;
-    const double per_time = wanted < most ? power_below(wanted) : most;
-    if (!isnormal(per_time) || !(per_time * window >= LEAST_PER_WINDOW)) {
+    const double most = MOST_INTERVALS / (until * (double)n->n_drifts);
+    const double per_time = power_below(fmin(most, CELLS_PER_WINDOW / window));
+    if (!(per_time * window >= LEAST_PER_WINDOW)) {
         return NULL;
     }
     saltus_cells *c = saltus_calloc(1, sizeof *c);
