@@ -118,6 +118,27 @@ static void interrupts_need_no_end_of_a_trajectory(void **state)
     }
 }
 
+/* Before a pole rates grow until no reaction moves the time; leaps are taken up to there, by the
+ * run or to find out how long it takes. */
+static void interrupts_need_no_time_that_moves(void **state)
+{
+    static const char *const methods[] = {"tau", "direct"};
+    (void)state;
+    write_file("pole.yaml", "species: {A: 10}\nreactions:\n"
+                            "  r: {equation: 0 -> A, law: 1/(time - 5)^2}\n");
+    for (int m = 0; m < 2; ++m) {
+        (void)unlink("out.h5");
+        const pid_t child = start_saltus("run pole.yaml --until 6 --points 2 --threads 1 "
+                                         "--method %s -o out.h5",
+                                         methods[m]);
+        wait_for_file("out.h5");
+        (void)usleep(300000); /* it is there in some milliseconds */
+        assert_int_equal(kill(child, SIGINT), 0);
+        const outcome o = finish_saltus(child);
+        assert_refused(&o, 130, "interrupted after 0 of");
+    }
+}
+
 /* What passes a signal on to its children after their terminal did, as timeout does, sends two
  * within microseconds; that is no second wish. */
 /* No trajectory ends: it is their times that tell how much is left. */
@@ -281,6 +302,7 @@ int main(void)
         TEST(interrupted_runs_keep_what_is_finished),
         TEST(interrupted_runs_without_a_file_are_summed_up),
         TEST(interrupts_need_no_end_of_a_trajectory),
+        TEST(interrupts_need_no_time_that_moves),
         TEST(long_trajectories_tell_their_time),
         TEST(signals_at_once_are_one),
         TEST(an_ignored_hangup_stays_ignored),

@@ -270,7 +270,10 @@ SALTUS_FN int saltus_tau_go(saltus_trajectory *p, saltus_direct *d, saltus_leap 
         }
     } else if (in_window) {
 #if SALTUS_THINNED
-        const int is_longer = p->exact > 0 && p->window_missed == 0 && saltus_leap_used_window(p);
+        /* A window that is lost in the rounding of the time must not begin again and again. */
+        const int is_lost = !(p->t + p->window > p->t);
+        const int is_longer =
+            p->exact > 0 && p->window_missed == 0 && (is_lost || saltus_leap_used_window(p));
         p->window *= is_longer ? 2.0 : 1.0;
 #endif
     } else if (saltus_trajectory_special_first(p, sample)) {
