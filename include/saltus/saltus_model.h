@@ -248,7 +248,7 @@ saltus_model_parse_with(const char *text, size_t size, const char *name,
 /**
  * Start an empty model.
  *
- * @param name     for people and for the output file; copied
+ * @param name     for people and for the output file; copied, control characters as blanks
  * @param[out] out to be freed with saltus_model_destroy
  * @param err      see saltus_error
  * @retval SALTUS_OK          the model is there

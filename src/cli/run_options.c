@@ -204,9 +204,10 @@ static const struct {
     const char *wanted;
 } wholes[] = {
 #define AT(member) offsetof(saltus_cli_run_arguments, member)
-    {OPT_POINTS, "--points", 1, (int64_t)1 << 40, AT(points), "a whole number from 1"},
-    {OPT_RUNS, "--runs", 1, INT64_MAX, AT(runs), "a whole number from 1"},
-    {OPT_FIRST, "--first", 0, INT64_MAX, AT(first), "a whole number from 0"},
+    {OPT_POINTS, "--points", 1, (int64_t)1 << 40, AT(points),
+     "a whole number from 1 to 1099511627776"},
+    {OPT_RUNS, "--runs", 1, INT64_MAX, AT(runs), "a whole number from 1 to 2^63 - 1"},
+    {OPT_FIRST, "--first", 0, INT64_MAX, AT(first), "a whole number from 0 to 2^63 - 1"},
     {OPT_THREADS, "--threads", 1, 4096, AT(threads), "a whole number from 1 to 4096"},
     {OPT_STREAMS, "--streams", 1, 64, AT(streams), "a whole number from 1 to 64"},
     {OPT_BINS, "--bins", 1, SALTUS_MOST_BINS, AT(bins), "a whole number from 1 to 1048576"},

@@ -1,5 +1,7 @@
 #include "core/status.h"
 
+#include "core/utf8.h"
+
 #include <stdarg.h>
 
 const char *saltus_status_text(saltus_status status)
@@ -14,14 +16,6 @@ const char *saltus_status_text(saltus_status status)
     return "unknown status";
 }
 
-/* Names in model files may hold anything; a message is one line. */
-static void flatten(char *text)
-{
-    for (; *text; ++text) {
-        *text = (unsigned char)*text < ' ' ? ' ' : *text;
-    }
-}
-
 saltus_status saltus_error_set(saltus_error *err, saltus_status code, const char *format, ...)
 {
     if (err && err->code == SALTUS_OK) {
@@ -31,7 +25,7 @@ saltus_status saltus_error_set(saltus_error *err, saltus_status code, const char
         va_end(args);
         err->code = code;
         err->hint[0] = '\0';
-        flatten(err->message);
+        saltus_utf8_flatten(err->message);
     }
     return code;
 }
@@ -43,7 +37,7 @@ void saltus_error_hint(saltus_error *err, const char *format, ...)
         va_start(args, format);
         (void)vsnprintf(err->hint, sizeof err->hint, format, args);
         va_end(args);
-        flatten(err->hint);
+        saltus_utf8_flatten(err->hint);
     }
 }
 

@@ -26,3 +26,10 @@ void saltus_utf8_mend(char *text)
         }
     }
 }
+
+void saltus_utf8_flatten(char *text)
+{
+    for (; *text; ++text) {
+        *text = (unsigned char)*text < ' ' || *text == 0x7f ? ' ' : *text;
+    }
+}

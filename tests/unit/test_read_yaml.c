@@ -79,6 +79,15 @@ static const saltus_reaction *reaction(const saltus_model *m, const char *id)
     return &m->reactions[r];
 }
 
+/* On a terminal what a name holds must not act. */
+static void a_models_name_is_one_line(void **state)
+{
+    (void)state;
+    saltus_model *m = parse("model: \"a\\e[31m\\nb\\x7f\"\nspecies: {A: 1}\n");
+    assert_string_equal(m->name, "a [31m b ");
+    saltus_model_destroy(m);
+}
+
 static void everything_is_read(void **state)
 {
     (void)state;
@@ -540,6 +549,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_is_read),
+        cmocka_unit_test(a_models_name_is_one_line),
         cmocka_unit_test(written_models_read_back_the_same),
         cmocka_unit_test(awkward_names_are_written_safely),
         cmocka_unit_test(errors_tell_line_and_column),

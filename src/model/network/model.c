@@ -2,6 +2,7 @@
 
 #include "core/order.h"
 #include "core/stack.h"
+#include "core/utf8.h"
 
 #include "model/network/network.h"
 #include "model/lattice/space.h"
@@ -23,12 +24,23 @@ saltus_status saltus_model_create(const char *name, saltus_model **out, saltus_e
     saltus_handle_add(&m->handle, SALTUS_HANDLE_MODEL);
     m->mole = SALTUS_AVOGADRO;
     m->most_lists = SALTUS_MOST_LISTS;
-    m->name = saltus_strdup(name);
-    SALTUS_NEED(m->name);
+    SALTUS_TRY(saltus_model_rename(m, name, err));
     *out = m;
     m = NULL;
 done:
     saltus_model_destroy(m);
+    return status;
+}
+
+saltus_status saltus_model_rename(saltus_model *model, const char *name, saltus_error *err)
+{
+    saltus_status status = SALTUS_OK;
+    char *copy = saltus_strdup(name);
+    SALTUS_NEED(copy);
+    saltus_utf8_flatten(copy);
+    saltus_free(model->name);
+    model->name = copy;
+done:
     return status;
 }
 

@@ -160,6 +160,9 @@ struct saltus_model {
 SALTUS_MUST_CHECK saltus_status saltus_model_add_variable(saltus_model *model, saltus_kind kind,
                                                           const char *id, int line, int *index,
                                                           saltus_error *err);
+/** Give the model a name, one line: control characters become blanks. */
+SALTUS_MUST_CHECK saltus_status saltus_model_rename(saltus_model *model, const char *name,
+                                                    saltus_error *err);
 /** Index of the variable, or of the reaction, with that id, or -1. */
 int saltus_model_find(const saltus_model *model, const char *id);
 int saltus_model_find_reaction(const saltus_model *model, const char *id);

@@ -257,10 +257,7 @@ static saltus_status read_name(const saltus_yaml_reader *r, const saltus_yaml_no
     saltus_error *err = r->err;
     const char *text = NULL;
     SALTUS_TRY(saltus_yaml_text(r, node, "model", &text));
-    char *name = saltus_strdup(text);
-    SALTUS_NEED(name);
-    saltus_free(r->model->name);
-    r->model->name = name;
+    SALTUS_TRY(saltus_model_rename(r->model, text, err));
 done:
     return status;
 }
