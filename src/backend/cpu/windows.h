@@ -26,10 +26,10 @@ static void fill_cells(lane_group *c, uint64_t lanes, const int32_t *cell)
     saltus_cells *e = c->cells;
     while (lanes && c->steps_of_windows >= STEPS_PER_CELL * e->n_known) {
         const int32_t i = cell[next_lane(&lanes)];
+        const double start = i / e->per_time, end = (i + 1) / e->per_time;
+        double *ends = e->ends + 2 * (size_t)i * (size_t)e->n_drifts;
         if (!e->are_known[i]) {
-            SALTUS_SET_NAME(saltus_scalar_drifts)
-            (c->single, (double)i / e->per_time, (double)(i + 1) / e->per_time,
-             e->ends + 2 * (size_t)i * (size_t)e->n_drifts);
+            SALTUS_SET_NAME(saltus_scalar_drifts)(c->single, start, end, ends);
             e->are_known[i] = true;
             ++e->n_known;
         }
