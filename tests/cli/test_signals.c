@@ -139,8 +139,6 @@ static void interrupts_need_no_time_that_moves(void **state)
     }
 }
 
-/* What passes a signal on to its children after their terminal did, as timeout does, sends two
- * within microseconds; that is no second wish. */
 /* No trajectory ends: it is their times that tell how much is left. */
 static void long_trajectories_tell_their_time(void **state)
 {
@@ -170,6 +168,8 @@ static void long_trajectories_tell_their_time(void **state)
     }
 }
 
+/* What passes a signal on to its children after their terminal did, as timeout does, sends two
+ * within microseconds; that is no second wish. */
 static void signals_at_once_are_one(void **state)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGXCPU, SIGUSR1};

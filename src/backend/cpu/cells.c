@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 #include "kernel/base/ops.h"
+#include "model/freeze/point.h"
 
 #include <math.h>
 
@@ -24,8 +25,7 @@ static bool is_swift(int op)
 /* Whether a row keeps its number for the whole run. */
 static bool is_constant(const saltus_tables *n, int row)
 {
-    return row == n->row_one ||
-           (row >= n->row_constants && row < n->row_constants + n->n_constants);
+    return row == n->row_one || saltus_row_is_constant(n, row);
 }
 
 /* Whether operands of programs on intervals follow from the time alone. `are_fixed` says so of
@@ -48,51 +48,50 @@ static bool is_fixed(const saltus_tables *n, const saltus_drift *drift, const bo
     return is;
 }
 
-/* An operand of the interval of law i. Cells do not tell of the law where it is a drift that is not
- * fixed, or the time itself; a fixed drift is listed. */
-static void add_operand(saltus_cells *c, const saltus_tables *n, int i, int at,
+/* List an operand of the interval of law i, if it is a drift. Returns false where cells do not tell
+ * of it: it is the time itself, or a drift that is not fixed. */
+static bool add_operand(saltus_cells *c, const saltus_tables *n, int i, int at,
                         const bool *are_fixed)
 {
-    const bool is_drift = at > 0 && at <= n->n_drifts;
-    bool is_new = is_drift;
-    c->tells[i] &= is_drift ? are_fixed[at - 1] : at != 0;
+    if (at <= 0 || at > n->n_drifts) {
+        return at != 0;
+    }
+    bool is_new = true;
     for (int k = c->row[i]; k < c->row[i + 1]; ++k) {
         is_new &= c->drift_of[k] != at - 1;
     }
     if (is_new) {
         c->drift_of[c->row[i + 1]++] = at - 1;
     }
+    return are_fixed[at - 1];
 }
 
+/* List the drifts of law i, none where cells do not tell of all its interval reads. */
 static void add_law(saltus_cells *c, const saltus_tables *n, int i, const bool *are_fixed)
 {
     const saltus_program p = n->bounds[i];
-    c->tells[i] = p.n <= MOST_OPERATIONS;
     c->row[i + 1] = c->row[i];
-    add_operand(c, n, i, p.result, are_fixed);
-    for (int k = p.first; k < p.first + p.n; ++k) {
+    bool tells = p.n <= MOST_OPERATIONS && add_operand(c, n, i, p.result, are_fixed);
+    for (int k = p.first; k < p.first + p.n && tells; ++k) {
         const saltus_instruction *o = &n->bound_code[k];
-        c->tells[i] &= is_swift(o->op);
-        add_operand(c, n, i, o->a, are_fixed);
-        add_operand(c, n, i, o->b, are_fixed);
-        add_operand(c, n, i, o->c, are_fixed);
+        tells = is_swift(o->op) && add_operand(c, n, i, o->a, are_fixed) &&
+                add_operand(c, n, i, o->b, are_fixed) && add_operand(c, n, i, o->c, are_fixed);
     }
+    c->row[i + 1] = tells ? c->row[i + 1] : c->row[i];
 }
 
 /* Find the laws of which cells tell; returns whether there is one. */
 static bool find_laws(saltus_cells *c, const saltus_tables *n)
 {
-    bool any = false;
     bool *are_fixed = saltus_calloc((size_t)n->n_drifts + 1, sizeof *are_fixed);
     for (int k = 0; are_fixed && k < n->n_drifts; ++k) {
         are_fixed[k] = is_fixed(n, &n->drifts[k], are_fixed);
     }
     for (int i = 0; are_fixed && i < n->n_thinned; ++i) {
         add_law(c, n, i, are_fixed);
-        any |= c->tells[i];
     }
     saltus_free(are_fixed);
-    return any;
+    return c->row[n->n_thinned] > 0;
 }
 
 /* The largest power of 2 that is not larger; 0 where there is no such number. */
@@ -115,13 +114,11 @@ saltus_cells *saltus_cells_create(const saltus_tables *n, double until, double w
         return NULL;
     }
     c->per_time = per_time;
-    c->n_drifts = n->n_drifts;
-    c->tells = saltus_calloc((size_t)n->n_thinned, sizeof *c->tells);
     c->row = saltus_calloc((size_t)n->n_thinned + 1, sizeof *c->row);
     c->drift_of = saltus_calloc((size_t)n->n_thinned, (size_t)n->n_drifts * sizeof *c->drift_of);
     const size_t n_cells = (size_t)(until * per_time) + 1;
     const size_t n_ends = 2 * n_cells * (size_t)n->n_drifts;
-    if (c->tells && c->row && c->drift_of && find_laws(c, n)) {
+    if (c->row && c->drift_of && find_laws(c, n)) {
         c->ends = saltus_calloc(n_ends, sizeof *c->ends);
         c->are_known = saltus_calloc(n_cells, sizeof *c->are_known);
     }
@@ -140,7 +137,6 @@ void saltus_cells_destroy(saltus_cells *c)
     if (c) {
         saltus_free(c->ends);
         saltus_free(c->are_known);
-        saltus_free(c->tells);
         saltus_free(c->row);
         saltus_free(c->drift_of);
         saltus_free(c);

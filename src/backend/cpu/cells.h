@@ -9,14 +9,12 @@
 #include <stdbool.h>
 
 typedef struct saltus_cells {
-    double per_time;  /* cells in a unit of time, a power of 2 */
-    int32_t n_drifts; /* in a cell: all of the model's */
-    double *ends;     /* [cell][drift][lower, upper]; NaN where the cell is not known */
-    bool *are_known;  /* [cell] */
+    double per_time; /* cells in a unit of time, a power of 2 */
+    double *ends;    /* [cell][drift][lower, upper]; NaN where the cell is not known */
+    bool *are_known; /* [cell] */
     int64_t n_known;
-    /* [thinned] Whether cells tell where this law lies, and of which drifts: drift_of[row[i]] to
-     * drift_of[row[i + 1] - 1]. */
-    bool *tells;
+    /* Where law i lies follows from drift_of[row[i]] to drift_of[row[i + 1] - 1]; none: cells do
+     * not tell. */
     int32_t *row, *drift_of;
 } saltus_cells;
 

@@ -27,7 +27,7 @@ static void fill_cells(lane_group *c, uint64_t lanes, const int32_t *cell)
     while (lanes && c->steps_of_windows >= STEPS_PER_CELL * e->n_known) {
         const int32_t i = cell[next_lane(&lanes)];
         const double start = i / e->per_time, end = (i + 1) / e->per_time;
-        double *ends = e->ends + 2 * (size_t)i * (size_t)e->n_drifts;
+        double *ends = e->ends + 2 * (size_t)i * (size_t)c->task->tables->n_drifts;
         if (!e->are_known[i]) {
             SALTUS_SET_NAME(saltus_scalar_drifts)(c->single, start, end, ends);
             e->are_known[i] = true;
@@ -43,11 +43,11 @@ static int law_in_cells(void *user, int i, saltus_mask lanes, saltus_spans *law)
     const saltus_tables *n = c->task->tables;
     const saltus_cells *e = c->cells;
     const saltus_program bound = n->bounds[i];
-    if (!e->tells[i]) {
+    if (e->row[i] == e->row[i + 1]) {
         return 0;
     }
     const saltus_f64 time = saltus_select(lanes, c->lanes.t_next, saltus_splat(0.0));
-    const saltus_i32 cell = SALTUS_TO_I32(time * e->per_time), first = cell * (2 * e->n_drifts);
+    const saltus_i32 cell = SALTUS_TO_I32(time * e->per_time), first = cell * (2 * n->n_drifts);
     const int32_t *at = (const int32_t *)&first;
     for (int k = e->row[i]; k < e->row[i + 1]; ++k) {
         const double *ends = e->ends + 2 * (size_t)e->drift_of[k];

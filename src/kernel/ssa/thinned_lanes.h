@@ -119,10 +119,11 @@ SALTUS_OUTLINE saltus_mask saltus_thinned_lanes_check(const saltus_tables *n, sa
         }
         const saltus_f64 a = saltus_thinned_lanes_law(n, b->v, i), bound = b->given[i];
         saltus_mask odd = SALTUS_LT(a, -1e-9 * bound) | (~SALTUS_EQ(a, a) & SALTUS_LT(zero, bound));
-        if (SALTUS_RARE(n->idles && saltus_any(odd & unsure))) {
+        odd &= unsure;
+        if (SALTUS_RARE(n->idles && saltus_any(odd))) {
             odd &= ~saltus_lanes_idle(n, b->v, n->thinned[i]);
         }
-        bad |= odd & unsure;
+        bad |= odd;
     }
     return bad;
 }

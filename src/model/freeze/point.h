@@ -11,6 +11,12 @@ struct saltus_model;
 /** What stands where in a row. */
 saltus_point saltus_point_of(const saltus_tables *tables);
 
+/** Whether v[row] is one of the constants, which a point gives and nothing in a run changes. */
+static inline bool saltus_row_is_constant(const saltus_tables *t, int row)
+{
+    return row >= t->row_constants && row < t->row_constants + t->n_constants;
+}
+
 /** Write a model's row, [saltus_point_of(tables).size]. Where counts are real, by method ode, it
  * has the initial amounts[species] in place of the counts; else amounts is NULL. */
 void saltus_point_read(const saltus_tables *tables, const double *amounts, double *row);

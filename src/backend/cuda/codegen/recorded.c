@@ -47,7 +47,7 @@ static int operand(const saltus_tables *t, int row)
     if (row < t->n_species) {
         return row;
     }
-    if (row >= t->row_constants && row < t->row_constants + t->n_constants) {
+    if (saltus_row_is_constant(t, row)) {
         return OF_POINT + saltus_point_of(t).constants + row - t->row_constants;
     }
     return row >= t->row_temporaries && row < t->row_temporaries + t->n_temporaries

@@ -156,7 +156,7 @@ void saltus_put_row(const saltus_writer *w, int row)
         fprintf(w->out, w->is_table ? "time" : "s->time");
     } else if (row == t->row_one) {
         fprintf(w->out, "1.0");
-    } else if (row >= t->row_constants && row < t->row_constants + t->n_constants) {
+    } else if (saltus_row_is_constant(t, row)) {
         put_of_point(w, at.constants + row - t->row_constants,
                      t->constants[row - t->row_constants]);
     } else {
